@@ -76,6 +76,15 @@ print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], s
   "$venv/bin/python" -m pip install --quiet "${tools[@]}"
 }
 
+# ensure_extra EXTRA: the packages of this extra of pyproject.toml, without gpushare itself.
+ensure_extra() {
+  local packages
+  mapfile -t packages < <("$venv/bin/python" -c '
+import sys, tomllib
+print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"][sys.argv[1]], sep="\n")' "$1")
+  "$venv/bin/python" -m pip install --quiet "${packages[@]}"
+}
+
 # A fingerprint of everything that goes into the wheel.
 wheel_fingerprint() {
   {

@@ -14,7 +14,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 source ./setup.sh
 
-stages=(setup core sanitizers install wheel stubs format lint pytest doctests notebooks benchmarks)
+stages=(setup core sanitizers install wheel stubs format lint pytest doctests docs notebooks benchmarks)
 more_stages=(threads standin soak)
 update=no
 jobs=${JOBS:-$(nproc)}
@@ -130,6 +130,13 @@ stage_soak() { # the server: 1200 kills at random, 64 clients for a minute, new 
 stage_doctests() { # the examples in the docstrings
   ensure_installed test
   python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs gpushare
+}
+
+stage_docs() { # generated pages are what the code says; the site builds, and every link in it leads somewhere
+  ensure_installed test
+  ensure_extra docs
+  python docs/generate --check
+  NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 }
 
 stage_notebooks() { # every notebook says the same as its .py twin, and runs on the simulator

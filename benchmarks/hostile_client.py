@@ -8,6 +8,8 @@ million, keeps thousands of launches waiting, and asks without a pause for conne
 priorities, and says what is no message. Half the GPU is what the honest one's share promises, beside either.
 
 Latency is from a submission until its end is known. What the hostile client was told is listed below.
+
+The same is simulated without a server: there nothing waits for a processor, and what is left is what the policy does.
 """
 
 from __future__ import annotations
@@ -76,12 +78,13 @@ def attack(path: pathlib.Path, until: float) -> dict[str, Any]:
     """Does its worst until then; how often each attack was refused, and in which words at first."""
     told: dict[str, Any] = {}
     with gs.connect(path) as session, contextlib.ExitStack() as kept:
+        models: list[gs.KernelModel] = []  # the worker unloads kernels that nothing refers to
         applications = [session.application(f"many {number}", weight=1e6) for number in range(APPLICATIONS)]
         numbers = iter(range(10**9))
         attacks: dict[str, Callable[[], Any]] = {
             "connections": lambda: kept.enter_context(gs.connect(path)),
             "memory": lambda: kept.callback(session.zeros(1 << 28, "u1").free),
-            "kernels": lambda: new_kernel(applications[0], next(numbers)),
+            "kernels": lambda: models.append(new_kernel(applications[0], next(numbers))),
             "priorities": lambda: applications[0].set_priority(100),
             "nonsense": lambda: say_nonsense(path),
         }
@@ -113,9 +116,10 @@ def keep_waiting(applications: list[Any], until: float) -> None:
         time.sleep(0.001)
 
 
-def new_kernel(application: Any, number: int) -> None:
-    """That nobody has seen before."""
-    application.submit(replace(KERNEL, name=f"new {number}"), grid=1, block=1024)
+def new_kernel(application: Any, number: int) -> gs.KernelModel:
+    """One that the worker has not seen before, and is launched."""
+    application.submit(model := replace(KERNEL, name=f"new {number}"), grid=1, block=1024)
+    return model
 
 
 def say_nonsense(path: pathlib.Path) -> None:
@@ -169,6 +173,21 @@ def beside(neighbour: str, seconds: float, device: str) -> dict[str, Any]:
             "p99_ms": p99, "told": told}  # fmt: skip
 
 
+def simulated(neighbour: str, launches: int = 200) -> dict[str, Any]:
+    """How the honest client would fare if processors took no time: latencies in the time of the simulated device."""
+    others = {"alone": 0, "equal": 1, "hostile": APPLICATIONS}[neighbour]
+    applications = [gs.Application("honest", [gs.Launch(KERNEL, blocks=BLOCKS)] * launches, owner="honest")]
+    for number in range(others):
+        work = [gs.Launch(KERNEL, blocks=BLOCKS)] * (launches // others + 1)
+        applications.append(gs.Application(f"other {number}", work, owner="other", weight=1e6))
+    run = gs.run(gs.Workload("neighbours", applications), "fair", device="sim:h100", seed=0)
+    table = run.launches()
+    ends = np.sort(table[table["application"] == "honest"]["end_ns"].to_numpy())
+    latencies = (ends[IN_FLIGHT:] - ends[:-IN_FLIGHT])[int(WARM_UP * launches) :] / 1e6
+    p50, p99 = np.percentile(latencies, (50, 99))
+    return {"beside": neighbour, "p50_ms": p50, "p99_ms": p99}
+
+
 NEIGHBOURS = {"equal": "work", "hostile": "attack"}
 
 
@@ -212,6 +231,9 @@ def main() -> None:
         print(f"{row['beside']:10}{figures}")
     for name, told in rows[-1]["told"].items():
         print(f"{name}: refused {told['times']} times; at first {told['words']}")
+    print("In the time of the simulated device:")
+    for row in map(simulated, ("alone", *NEIGHBOURS)):
+        print(f"{row['beside']:10}{row['p50_ms']:40.2f}{row['p99_ms']:10.2f}")
     return None
 
 

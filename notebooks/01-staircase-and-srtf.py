@@ -392,8 +392,8 @@ slowdowns.join(fair.metrics()[["stp", "antt", "strictf"]]).round(2)
 # Left, with the paper's predictor: AES-e is the shorter one and first gets the SMs. But RayTracing's blocks vary so
 # much that its first ones make it look short (section 5): it gets the SMs back, and AES-e waits for all of it. Middle:
 # sharing is a hedge. AES-e has a part of every SM from early on and is done sooner. The two slowdowns come closer;
-# RayTracing and STP pay for it. Right: `srtf` as it is goes on learning from later blocks (`docs/srtf.md`, "When a
-# sample is enough"). AES-e stays first, and RayTracing ends hardly later than where they share.
+# RayTracing and STP pay for it. Right: `srtf` as it is goes on learning from later blocks (`docs/papers/srtf.md`, "When
+# a sample is enough"). AES-e stays first, and RayTracing ends hardly later than where they share.
 
 # %% [markdown]
 # ## 8. All 56 workloads
@@ -420,7 +420,7 @@ plt.show()
 # Up and to the left is better. SJF, LJF and zero-sampling are oracles: they are told the runtimes. Of the others SRTF
 # has the best STP and ANTT. From SRTF to zero-sampling is what sampling costs; from there to SJF, what hand-off costs.
 #
-# Beside the paper's Table 5 (one seed here; three in `docs/srtf.md`):
+# Beside the paper's Table 5 (one seed here; three in `docs/papers/srtf.md`):
 
 # %%
 paper = pd.DataFrame(
@@ -495,8 +495,8 @@ pd.concat([ratio.head(4), ratio.tail(4)]).round(2).rename("ANTT / SRTF's").to_fr
 #
 # - `everything.to_html("report.html")` writes an interactive report, `two.to_perfetto("run.pftrace", policy="srtf")` a
 #   trace for ui.perfetto.dev.
-# - `gpushare reproduce srtf` recomputes the paper's tables; `docs/srtf.md` has the result, every assumption, and what
-#   each is worth.
-# - `docs/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/workloads.md` and `docs/devices.md`: your
-#   own kernels and GPUs. Try the pairs on `device="sim:h100"`.
+# - `gpushare reproduce srtf` recomputes the paper's tables; `docs/papers/srtf.md` has the result, every assumption, and
+#   what each is worth.
+# - `docs/guide/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/guide/workloads.md` and
+#   `docs/guide/devices.md`: your own kernels and GPUs. Try the pairs on `device="sim:h100"`.
 # - `src/core/policies/srtf.cpp` is the policy itself; `src/core/engine/engine.cpp` the loop that it runs in.

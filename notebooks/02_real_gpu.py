@@ -21,7 +21,7 @@
 # has by itself, streams and streams with priorities.
 #
 # It measures where there is a GPU and keeps what it measured in files beside it. Where there is none, it reads these
-# files. `docs/gpu.md` has what is behind it all.
+# files. `docs/guide/on-a-gpu.md` has what is behind it all.
 
 # %%
 import os
@@ -152,7 +152,7 @@ plt.show()
 # ## 3. One of them in a picture
 #
 # One lane per SM; a full lane is a full SM. A GPU tells how many blocks came and went since the last look, not when
-# each of them did, so starts are inferred (`docs/gpu.md`).
+# each of them did, so starts are inferred (`docs/guide/on-a-gpu.md`).
 
 # %%
 seen = measured("_timelines", lambda: gs.compare(pair, ["fifo"], device=device))
@@ -204,6 +204,6 @@ print(session_run.applications().round(2))
 # %% [markdown]
 # ## Where to go next
 #
-# - `docs/gpu.md`: sessions, comparisons, baselines, limits, and what happens when something goes wrong.
+# - `docs/guide/on-a-gpu.md`: sessions, comparisons, baselines, limits, and what happens when something goes wrong.
 # - `gpushare compare suite_pair --device cuda:0 --html report.html`: much the same from a shell.
-# - `docs/write-a-policy.md`: your own policy. It runs on the GPU as it is.
+# - `docs/guide/write-a-policy.md`: your own policy. It runs on the GPU as it is.

@@ -21,9 +21,9 @@
 # simulators. This notebook looks at the same figures for the suite's kernels on an H100 80GB HBM3.
 #
 # Everything was measured, nothing is simulated, and no GPU is needed to look at it. Kernels ran as gpushare's
-# preemptible workers (`docs/transform.md`) on the data of the suite's large case. Three recordings are read:
+# preemptible workers (`docs/internals/transform.md`) on the data of the suite's large case. Three recordings are read:
 #
-# - the shipped profile (`docs/profile.md`): speed against SMs and against blocks per SM, of 54 kernels;
+# - the shipped profile (`docs/guide/profile.md`): speed against SMs and against blocks per SM, of 54 kernels;
 # - `notebooks/data`: 120 pairs under five splits of the SMs, and a finer sweep of two pairs (`benchmarks/gpu`);
 # - `tests/data/gpu_progress`: which blocks had ended when, of 53 kernels alone under `fifo`.
 

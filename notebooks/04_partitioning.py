@@ -21,7 +21,7 @@
 # Two kernels on one GPU, each on SMs of its own. An even split is fair, and often wrong: a kernel that waits for memory
 # does not miss the SMs that are taken from it. CD-search (Zhao, Wang, Eeckhout 2018) finds out which kernels these are,
 # and how few SMs they need. This notebook follows it from single kernels to a search in action, on the paper's
-# simulated GPU (24 SMs) and on the simulated H100 (132). All figures beside the paper's: `docs/cd-search.md`.
+# simulated GPU (24 SMs) and on the simulated H100 (132). All figures beside the paper's: `docs/papers/cd-search.md`.
 
 # %%
 import matplotlib.pyplot as plt

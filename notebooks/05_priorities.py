@@ -20,8 +20,8 @@
 # and evicts a running kernel at the end of its blocks when somebody more urgent comes. Its two schedulers are the
 # policies `effisha-static` and `effisha-dynamic` here, and what it is compared with, kernel slicing, is `pkm`.
 #
-# Everything below is simulated, on the Tesla K40m of the paper. All its figures beside ours: `docs/effisha.md`, made by
-# `gpushare reproduce effisha`.
+# Everything below is simulated, on the Tesla K40m of the paper. All its figures beside ours: `docs/papers/effisha.md`,
+# made by `gpushare reproduce effisha`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -156,7 +156,7 @@ ax.legend(fontsize=8, frameon=False)
 plt.show()
 
 # %% [markdown]
-# What EffiSha's code transformation costs (4% in the paper, 5% for gpushare's workers on an H100: `docs/h100.md`) is
+# What EffiSha's code transformation costs (4% in the paper; on an H100: `docs/results/overhead.md`) is
 # not simulated, so the diamonds lie at 0.
 #
 # ## Memory

@@ -22,8 +22,8 @@
 # at a time. Here such an **ordering** stands before the + of a policy's name: it says who may go, the policy who runs
 # where.
 #
-# Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours: `docs/cumas.md`,
-# made by `gpushare reproduce cumas`; with `--device cuda:0` it measures them.
+# Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours:
+# `docs/papers/cumas.md`, made by `gpushare reproduce cumas`; with `--device cuda:0` it measures them.
 
 # %%
 import matplotlib.pyplot as plt
@@ -81,7 +81,7 @@ gantts(four, ["fifo", "strings:to_host=together+fifo", "cumas:to_host=together+f
 # ## Twelve applications, windows of some
 #
 # A window is ordered when the one before has begun to copy, and it is full or the uplink has nothing to do. Five of
-# the 25 permutations that `docs/cumas.md` has; how much less time than under Strings:
+# the 25 permutations that `docs/papers/cumas.md` has; how much less time than under Strings:
 
 # %%
 orders = permutations(1)

@@ -22,7 +22,7 @@
 #
 # What follows runs on a simulated H100 in the time of the wall clock, so it needs no GPU: kernels take the time that
 # their models say and compute nothing. On a GPU the same lines serve `cuda:0`, with kernels of CUDA C++. More:
-# `docs/daemon.md`.
+# `docs/guide/server.md`.
 #
 # ## The server
 #

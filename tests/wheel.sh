@@ -49,5 +49,5 @@ import sys
 import gpushare as gs
 
 assert pathlib.Path(gs.__file__).resolve().is_relative_to(pathlib.Path(sys.argv[1]).resolve()), gs.__file__
-print(gs.compare(gs.Workload.from_toml("docs/pair.toml"), ["fifo", "srtf"], device="sim:gtx480").metrics())
+print(gs.compare(gs.Workload.from_toml("docs/guide/pair.toml"), ["fifo", "srtf"], device="sim:gtx480").metrics())
 PYTHON

@@ -32,11 +32,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
     """A row per policy and minimum speed."""
-    names = [name for name in options.floor_kernels.split(",") if name]
-    policies = [name for name in options.floor_policies.split(",") if name]
+    names = [name for name in options.min_speed_kernels.split(",") if name]
+    policies = [name for name in options.min_speed_policies.split(",") if name]
     place.load(Launch.of_suite(name, options.size) for name in names)
     pairs = list(permutations(names, 2))
-    chosen = random.Random(SEED).sample(pairs, min(options.floor_pairs, len(pairs)))
+    chosen = random.Random(SEED).sample(pairs, min(options.min_speed_pairs, len(pairs)))
     workloads = [looping(place, pair, options.length_ms, options.size) for pair in chosen]
     rows = []
     try:

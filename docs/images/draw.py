@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the pictures of README.md and results.md: ``python docs/images/draw.py``.
+"""Draws the pictures of README.md and docs/results/preemption.md: ``python docs/images/draw.py``.
 
 The one of a real GPU comes from a trace that tests/py/gpu/record_traces.py has recorded.
 """

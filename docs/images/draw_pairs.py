@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the server's ``auto`` against MPS, for docs/h100-sharing.md: ``python docs/images/draw_pairs.py [PAIRS.json]``.
+"""Draws the server's ``auto`` against MPS (docs/results/pairs.md): ``python docs/images/draw_pairs.py [PAIRS.json]``.
 
 The pairs are those that ``python -m benchmarks.gpu pairs --json PAIRS.json`` writes; without them, those that are in
 tests/data/gpu_pairs.

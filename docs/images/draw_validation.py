@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the pictures in docs/validation.md: ``python docs/images/draw_validation.py [POINTS.csv]``.
+"""Draws the pictures in docs/results/simulator-accuracy.md: ``python docs/images/draw_validation.py [POINTS.csv]``.
 
 The points are those that ``gpushare validate --from tests/data/gpu_validation/h100.json.xz --output FOLDER`` writes;
 without them, it simulates them first, which takes some minutes.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the pictures of docs/gallery.md out of notebook 03: ``python docs/images/gallery_pictures.py``."""
+"""Takes the pictures of docs/results/gallery.md out of notebook 03: ``python docs/images/gallery_pictures.py``."""
 
 import base64
 import io

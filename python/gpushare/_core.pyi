@@ -49,6 +49,7 @@ __all__: list[str] = [
     "HostPace",
     "InvalidInput",
     "JobCompletion",
+    "JobPool",
     "JobStatus",
     "KernelCode",
     "KernelModel",
@@ -65,6 +66,7 @@ __all__: list[str] = [
     "NvJitLink",
     "Nvrtc",
     "OffSmBandwidth",
+    "OptionEntry",
     "OrderedTasks",
     "OrderingEntry",
     "PinnedBuffer",
@@ -129,12 +131,14 @@ __all__: list[str] = [
     "off_sm_supply",
     "open_program_sink",
     "order_tasks",
+    "ordering_options",
     "orderings",
     "original_occupancy",
     "partition_rates",
     "pci_bus_id",
     "percentile",
     "policies",
+    "policy_options",
     "predictions_over_time",
     "program_device",
     "rate_alone",
@@ -318,7 +322,7 @@ class CommandDelays:
 
 class Device:
     """
-    A GPU as data. See docs/devices.md for where the figures of each come from.
+    A GPU as data. See docs/guide/devices.md for where the figures of each come from.
     """
     def __init__(
         self,
@@ -526,7 +530,7 @@ class Application:
     @property
     def deadline_ns(self) -> int | None: ...
     @property
-    def floor(self) -> float | None: ...
+    def min_speed(self) -> float | None: ...
     @property
     def latency_ns(self) -> int | None: ...
     @property
@@ -653,7 +657,7 @@ class RunningLaunch:
     @property
     def done(self) -> int: ...
     @property
-    def floor(self) -> float | None: ...
+    def min_speed(self) -> float | None: ...
     @property
     def id(self) -> int: ...
     @property
@@ -726,6 +730,25 @@ class PolicyEntry:
     def source(self) -> str: ...
     @property
     def summary(self) -> str: ...
+
+class OptionEntry:
+    """
+    An option as its policy or ordering describes it.
+    """
+    @property
+    def meaning(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def otherwise(self) -> str:
+        """
+        Its value where it is left out; '' where the meaning says.
+        """
+    @property
+    def values(self) -> str:
+        """
+        What it may be.
+        """
 
 class Trace:
     """
@@ -2078,6 +2101,14 @@ class EchoSink(CommandSink):
     """
     def __init__(self, after_ns: typing.SupportsInt | typing.SupportsIndex = 0) -> None: ...
 
+class JobPool:
+    """
+    Places for jobs that several clients share.
+    """
+    def __init__(self, places: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def free(self) -> int: ...
+
 class PortLimits:
     """
     What one client may use of the worker.
@@ -2105,6 +2136,20 @@ class PortLimits:
         """
     @most_jobs.setter
     def most_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def own_jobs(self) -> int:
+        """
+        Of these, those that need no place of the pool.
+        """
+    @own_jobs.setter
+    def own_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    @property
+    def pool(self) -> JobPool:
+        """
+        For the other ones; None: they need no place.
+        """
+    @pool.setter
+    def pool(self, arg0: JobPool) -> None: ...
 
 class PortStatistics:
     """
@@ -2161,22 +2206,32 @@ class ServerPort:
         pointers: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
         alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
         | None = None,
+        released: typing.Any = None,
+        queue: ReleaseQueue = None,
     ) -> int:
         """
         A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places and sizes among the arguments. `pointers`: where only arrays, or nothing, may be.
         """
-    def add_kernel(self, name: str, argument_bytes: typing.SupportsInt | typing.SupportsIndex | None) -> int:
+    def add_kernel(
+        self,
+        name: str,
+        argument_bytes: typing.SupportsInt | typing.SupportsIndex | None,
+        released: typing.Any = None,
+        queue: ReleaseQueue = None,
+    ) -> int:
         """
-        Returns a handle. None: as many as come.
+        Returns a handle. None: as many bytes as come. `released` is called as it is of arrays.
         """
     def add_model(
         self,
         model: KernelModel,
         alone_ns: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex]
         | None = None,
+        released: typing.Any = None,
+        queue: ReleaseQueue = None,
     ) -> int:
         """
-        A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with the whole device at work, and of the first.
+        A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with the whole device at work, and of the first. `released` is called as it is of arrays.
         """
     def remove_application(
         self,
@@ -2197,7 +2252,12 @@ class ServerPort:
         """
         All of them.
         """
-    def remove_kernel(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def remove_kernel(
+        self, kernel: typing.SupportsInt | typing.SupportsIndex, after: typing.SupportsInt | typing.SupportsIndex = 0
+    ) -> None:
+        """
+        Once the job of that number has been taken. Launches under way keep it.
+        """
     def wait_idle(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
         """
         Once its client is no longer served: have its jobs ended?
@@ -2549,6 +2609,11 @@ def order_tasks(
     Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.
     """
 
+def ordering_options(name: str) -> list[OptionEntry]:
+    """
+    The options of this ordering.
+    """
+
 def orderings() -> list[OrderingEntry]: ...
 def original_occupancy(
     code: KernelCode,
@@ -2575,6 +2640,11 @@ def percentile(
     ratio: typing.SupportsFloat | typing.SupportsIndex,
 ) -> float: ...
 def policies() -> list[PolicyEntry]: ...
+def policy_options(name: str) -> list[OptionEntry]:
+    """
+    The options of this built-in policy.
+    """
+
 def predictions_over_time(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
     """
     Columns launch, time_ns, done (blocks) and each model's prediction of the time from the launch's arrival to its end; one row per moment at which blocks of it ended.

@@ -73,15 +73,15 @@ def compare(
         policies: names of built-in policies and instances of your own, in the order of the tables; all built-in
             ones if left out. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
             ``green-contexts:40,92``: what CUDA does by itself with the original kernels. A name
-            of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/cumas.md.
+            of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/reference/policies.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`); a GPU
             brings variation of its own, and its repeats are numbered from 0.
         timeout: how long a run on a GPU may take, in seconds.
         profile_missing: on a GPU, before the runs, profile those kernels of the workloads that have no profile there,
-            and keep the profiles as ``gpushare profile`` does (docs/profile.md). A warning names those of which none
-            can be had.
+            and keep the profiles as ``gpushare profile`` does. A warning names those of which none can be had
+            (docs/guide/profile.md).
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
 
     Returns:

@@ -23,7 +23,7 @@ def device_names() -> list[str]:
 
 
 def device(name: str | Path | Device = "auto", preferred: str | None = None) -> Device:
-    """The device of this name, or of this TOML file (docs/devices.md).
+    """The device of this name, or of this TOML file (docs/guide/devices.md).
 
     Args:
         name: ``"cuda:0"`` (a GPU, as the scheduler sees it), ``"sim:h100"`` or ``"h100"``, a path to a TOML file, a

@@ -122,7 +122,7 @@ void bind_device(py::module_& module) {
   bind_granularity(module);
   bind_off_sm(module);
   bind_host_side(module);
-  py::class_<Device>(module, "Device", "A GPU as data. See docs/devices.md for where the figures of each come from.")
+  py::class_<Device>(module, "Device", "A GPU as data. See docs/guide/devices.md for where the figures of each come from.")
       .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
                        OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays,
                        double flops_per_s, std::int64_t memory_bytes) {

@@ -31,6 +31,13 @@ void bind_policies(py::module_& module) {
       },
       py::arg("policy"), py::arg("application"), py::arg("priority"),
       "Raise PolicyError unless this built-in policy can serve an application of this priority.");
+  py::class_<OptionEntry>(module, "OptionEntry", "An option as its policy or ordering describes it.")
+      .def_readonly("name", &OptionEntry::name)
+      .def_readonly("meaning", &OptionEntry::meaning)
+      .def_readonly("otherwise", &OptionEntry::otherwise, "Its value where it is left out; '' where the meaning says.")
+      .def_readonly("values", &OptionEntry::values, "What it may be.");
+  module.def("policy_options", &policy_options, py::arg("name"), "The options of this built-in policy.");
+  module.def("ordering_options", &ordering_options, py::arg("name"), "The options of this ordering.");
   module.def("policies", [] { return std::vector<PolicyEntry>(policies().begin(), policies().end()); });
 }
 

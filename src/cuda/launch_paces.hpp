@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the two ways to run a kernel takes less time, on so many SMs: as workers or as it was written. Workers save
-// some kernels the start of every block, and cost others registers (docs/transform.md). So both are tried. Where
-// launches of a kernel differ, as where the first of ten finds all the work, those that were timed say nothing of the
-// next one.
+// some kernels the start of every block, and cost others registers (docs/internals/transform.md). So both are tried.
+// Where launches of a kernel differ, as where the first of ten finds all the work, those that were timed say nothing of
+// the next one.
 #pragma once
 
 #include <cstdint>

@@ -38,6 +38,11 @@ ServerPort::ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, co
       commands_(*memory_.commands().control, memory_.commands().bytes),
       completions_(*memory_.completions().control, memory_.completions().bytes) {}
 
+ServerPort::~ServerPort() {
+  const std::lock_guard lock(mutex_);
+  if (give_back_places(0) && server_bell_ != nullptr) server_bell_->ring();
+}
+
 PortStatistics ServerPort::statistics() const {
   const std::lock_guard lock(mutex_);
   PortStatistics now = statistics_;
@@ -53,7 +58,24 @@ bool ServerPort::may_accept() {
   return !stalled_;
 }
 
-void ServerPort::update_stalled() { stalled_ = unfinished_ + fences_.size() + late_.size() >= limits_.most_jobs; }
+void ServerPort::update_stalled() { stalled_ = jobs() >= limits_.most_jobs || !has_places_for(jobs() + 1); }
+
+bool ServerPort::has_places_for(std::size_t jobs) {
+  if (limits_.pool == nullptr) return true;
+  if (give_back_places(jobs) && server_bell_ != nullptr) server_bell_->ring();
+  while (limits_.own_jobs + places_ < jobs) {
+    if (!limits_.pool->take()) return false;
+    ++places_;
+  }
+  return true;
+}
+
+/// Those that so many jobs do not need. True: another port waits for one.
+bool ServerPort::give_back_places(std::size_t jobs) {
+  const std::size_t needed = jobs > limits_.own_jobs ? jobs - limits_.own_jobs : 0;
+  if (places_ <= needed) return false;
+  return limits_.pool->give_back(std::exchange(places_, needed) - needed);
+}
 
 std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands, std::span<std::byte> scratch) {
   std::size_t count = 0;
@@ -139,7 +161,8 @@ void ServerPort::remove_after(HandleTable<Entry>& table, Handle handle, std::uin
     const std::lock_guard lock(mutex_);
     if (job > last_job_.load(std::memory_order_acquire)) {
       require_lazily(freed_.size() < limits_.most_jobs, [&] {
-        return std::to_string(freed_.size()) + " freed arrays and applications wait for commands that have not come";
+        return std::to_string(freed_.size()) +
+               " freed arrays, kernels and applications wait for commands that have not come";
       });
       freed_.emplace(job, [&table, handle] { return table.remove(handle); });
       attention_ = true;
@@ -150,6 +173,7 @@ void ServerPort::remove_after(HandleTable<Entry>& table, Handle handle, std::uin
 }
 
 template void ServerPort::remove_after(HandleTable<ArrayEntry>&, Handle, std::uint64_t);
+template void ServerPort::remove_after(HandleTable<KernelEntry>&, Handle, std::uint64_t);
 template void ServerPort::remove_after(HandleTable<ApplicationEntry>&, Handle, std::uint64_t);
 
 /// Entries go without the lock: whoever owns them may be told.
@@ -254,11 +278,13 @@ void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOut
   {
     const std::lock_guard lock(mutex_);
     if (--unfinished_ == 0 && closed_) idle_.notify_all();
-    if (closed_) return;
-    put(job, accepted, outcome);
-    end_fences_after(job);
-    sleeper = completions_.take_sleeper();
-    wake = std::exchange(stalled_, false) || !late_.empty() || !violation_.empty();
+    if (!closed_) {
+      put(job, accepted, outcome);
+      end_fences_after(job);
+      sleeper = completions_.take_sleeper();
+      wake = std::exchange(stalled_, false) || !late_.empty() || !violation_.empty();
+    }
+    wake |= give_back_places(jobs());
   }
   wake_client(sleeper);
   if (wake && server_bell_ != nullptr) server_bell_->ring();

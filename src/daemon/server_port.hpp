@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The worker's side of one client: commands come out of a ring of which every byte may be forged, completions go into
 // another one that its client may never read. Memory is bounded either way: a client with `most_jobs` jobs that have
-// not ended, or whose ends it has not taken, is not read from until it takes some.
+// not ended, or whose ends it has not taken, is not read from until it takes some. Its user's clients may share places
+// for jobs: then a client with `own_jobs` of them is read from only while one of those places is free.
 #pragma once
 
 #include <atomic>
@@ -16,6 +17,7 @@
 #include "daemon/channel/port_memory.hpp"
 #include "daemon/channel/server_bell.hpp"
 #include "daemon/command_check.hpp"
+#include "daemon/job_pool.hpp"
 
 namespace gpushare::daemon {
 
@@ -23,6 +25,8 @@ struct PortLimits {
   std::size_t command_ring_bytes = 1 << 18;
   std::size_t completion_ring_bytes = 1 << 18;
   std::size_t most_jobs = 4096;
+  std::size_t own_jobs = 4096;             ///< that need no place of the pool
+  std::shared_ptr<JobPool> pool{};         ///< nullptr: no job needs one
   std::size_t most_fences = 64;            ///< that wait at a time: each looks at every completion
   std::uint64_t most_blocks = 1ull << 40;  ///< of a launch
 };
@@ -42,14 +46,16 @@ struct PortStatistics {
 
 class ServerPort : public CompletionTarget, public std::enable_shared_from_this<ServerPort> {
  public:
+  ~ServerPort() override;
   /// A port for the client, and what to hand it.
   static std::pair<std::shared_ptr<ServerPort>, ClientEnds> open(ClientId client, const PortLimits& limits);
 
   ClientId client() const { return client_; }
   ClientTables& tables() { return tables_; }
-  /// Takes the array, or the application, out of its table once the job of that number, which the client had submitted
-  /// before it gave it up, has been looked at: control messages may overtake commands.
+  /// Takes the array, the kernel or the application out of its table once the job of that number, which the client had
+  /// submitted before it gave it up, has been read: control messages may overtake commands.
   void remove_array_after(Handle array, std::uint64_t job) { remove_after(tables_.arrays, array, job); }
+  void remove_kernel_after(Handle kernel, std::uint64_t job) { remove_after(tables_.kernels, kernel, job); }
   void remove_application_after(Handle application, std::uint64_t job) {
     remove_after(tables_.applications, application, job);
   }
@@ -100,6 +106,9 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   void remove_freed();
   // With mutex_ held:
   void update_stalled();
+  std::size_t jobs() const { return unfinished_ + fences_.size() + late_.size(); }
+  bool has_places_for(std::size_t jobs);
+  bool give_back_places(std::size_t jobs);
   void put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome);
   bool try_write(const LateCompletion& late);
   void flush();
@@ -127,6 +136,7 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   std::multimap<std::uint64_t, TakeEntry> freed_;  // by the job to look at before they are taken out
   std::condition_variable idle_;
   std::size_t unfinished_ = 0;  // jobs handed on
+  std::size_t places_ = 0;      // taken from the pool
   bool stalled_ = false;        // commands may wait although the server sleeps
   bool closed_ = false;
   std::string violation_;  // noticed by a thread that cannot say so

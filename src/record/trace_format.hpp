@@ -2,7 +2,7 @@
 // The file that one recorded process writes: a FileHeader, then records that each begin with their length, in whatever
 // order they become known. Numbers are little-endian, times are CUPTI's nanoseconds, which are the same for all
 // processes of a machine. A file may end anywhere, because a process may be killed: what is whole counts.
-// gpushare/recorded/trace_format.py reads it; docs/record.md describes it.
+// gpushare/recorded/trace_format.py reads it; docs/reference/recording-format.md describes it.
 #pragma once
 
 #include <cstdint>

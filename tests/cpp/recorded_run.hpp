@@ -88,15 +88,4 @@ inline std::int64_t end_of(const Trace& trace, int of_operation) {
 /// When the last event happened.
 inline std::int64_t length_of(const Trace& trace) { return ns(trace.events.back().time); }
 
-/// The message of the exception that the call throws, or "" if it throws none of this type.
-template <typename Exception, typename Call>
-std::string message_of(Call call) {
-  try {
-    call();
-  } catch (const Exception& error) {
-    return error.what();
-  }
-  return "";
-}
-
 }  // namespace gpushare::test

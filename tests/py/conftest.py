@@ -82,12 +82,12 @@ def own_environment(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def kernel():
     return gs.KernelModel("kernel", threads=256, registers_per_thread=20, latency_ns=10_000, issue_ns=2_000)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def pair(kernel):
     """A long application with copies, and a short one that arrives while the long one runs."""
     long = [gs.Copy("to_device", 60_000), gs.Launch(kernel, 900), gs.Copy("to_host", 6_000)]

@@ -5,6 +5,7 @@ import json
 
 import pytest
 from cubins import cubin_of
+from messages import assert_names
 
 SOURCE = """\
 template <typename T> __global__ void saxpy(T a, T const* x, T* y, int n) {
@@ -75,7 +76,7 @@ def test_transformed_ptx(call):
     result = call("compile", "saxpy.cu", "-k", "saxpy<float>", "--ptx")
     assert result.stdout.lstrip().startswith("//")
     assert "gpushare_worker" in result.stdout
-    assert "preemptible" in result.stderr
+    assert_names(result.stderr, "preemptible")
     document = json.loads(call("compile", "saxpy.cu", "-k", "saxpy<float>", "--ptx", "--json").stdout)
     assert document["ptx"] == result.stdout
 
@@ -93,7 +94,7 @@ def test_refused_kernel(call):
 
 def test_options(call):
     assert call("compile", "saxpy.cu", "-k", "pair", "--option", "-DVALUE=2", "--option", "-std=c++20").stdout
-    assert "VALUE" in call("compile", "saxpy.cu", "-k", "pair", "--option", "-DVALUE=nope", code=2).stderr
+    assert_names(call("compile", "saxpy.cu", "-k", "pair", "--option", "-DVALUE=nope", code=2).stderr, "VALUE")
 
 
 def test_files(call, folder):
@@ -121,30 +122,30 @@ def test_ptx_with_a_name(call):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        (["saxpy.cu"], "name the kernel with -k NAME"),
-        (["saxpy.cu", "-k", "nope"], "no kernel 'nope'; it has: pair(int*)"),
-        (["saxpy.cu", "-k", "saxpy<float>", "--arch", "sm_20"], "'sm_20' is not one of NVRTC"),
+        (["saxpy.cu"], "-k"),
+        (["saxpy.cu", "-k", "nope"], "nope"),
+        (["saxpy.cu", "-k", "saxpy<float>", "--arch", "sm_20"], ("sm_20", "NVRTC")),
         (["saxpy.cu", "-k", "saxpy<float>", "--device", "nope"], "nope"),
-        (["saxpy.cu", "-k", "saxpy<float>", "--block", "2000"], "--block must lie in 1..1024"),
-        (["missing.cu", "-k", "k"], "missing.cu: cannot be read"),
-        (["ticks.ptx", "-k", "nope"], "no kernel 'nope'; it has: ticks; pair"),
+        (["saxpy.cu", "-k", "saxpy<float>", "--block", "2000"], ("--block", "1..1024")),
+        (["missing.cu", "-k", "k"], "missing.cu"),
+        (["ticks.ptx", "-k", "nope"], "nope"),
         (
             ["ticks.ptx", "-o", "x.cubin"],
-            "x.cubin: the name must end in .ptx; machine code is of one kernel",
+            ("x.cubin", ".ptx"),
         ),
-        (["ticks.ptx", "-o", "x"], "x: the name must end in .ptx"),
-        (["ticks.ptx", "-o", "nowhere/x.ptx"], "the folder 'nowhere' does not exist"),
-        (["ticks.ptx", "--arch", "sm_80"], "--arch is about one kernel: name it with -k NAME"),
-        (["ticks.ptx", "--option", "-G"], "--option is about one kernel"),
-        (["ticks.ptx", "--block", "64"], "--block is about one kernel"),
-        (["ticks.ptx", "-k", "ticks", "--shared", "64"], "--shared goes with --block"),
-        (["missing.ptx"], "missing.ptx: cannot be read"),
+        (["ticks.ptx", "-o", "x"], ".ptx"),
+        (["ticks.ptx", "-o", "nowhere/x.ptx"], "nowhere"),
+        (["ticks.ptx", "--arch", "sm_80"], ("--arch", "-k")),
+        (["ticks.ptx", "--option", "-G"], "--option"),
+        (["ticks.ptx", "--block", "64"], "--block"),
+        (["ticks.ptx", "-k", "ticks", "--shared", "64"], ("--shared", "--block")),
+        (["missing.ptx"], "missing.ptx"),
     ],
 )
-def test_what_cannot_be_done(call, arguments, message):
-    assert message in call("compile", *arguments, code=2).stderr
+def test_what_cannot_be_done(call, arguments, named):
+    assert_names(call("compile", *arguments, code=2).stderr, named)
 
 
 def test_a_cubin(call, folder):

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from messages import assert_names
 
 import gpushare as gs
 from gpushare.cli import main
@@ -17,82 +18,82 @@ pytestmark = pytest.mark.usefixtures("command_folder")
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("line", "named"),
     [
-        ("compare nothing", "no workload 'nothing'; known: cd_search, cumas, ercbench, slate, suite"),
-        ("compare absent.toml", "absent.toml: cannot be read: No such file"),
-        ("compare pair.toml --policies fifi", "no policy 'fifi'; known: fifo, mpmax"),
-        ("compare pair.toml --policies ,", "--policies names no policy"),
-        ("compare pair.toml --policies fifo,fifo", "two policies are named 'fifo'"),
-        ("compare pair.toml --device b200", "no device 'b200'; known: sim:fermi"),
-        ("compare pair.toml --policies hardware-streams", "'hardware-streams' is what a GPU does by itself"),
-        ("compare pair.toml --policies fifo,green-contexts:40,92", "'green-contexts:40,92' is what a GPU does"),
-        ("compare pair.toml --repeats 0", "repeats must lie in 1.."),
-        ("compare pair.toml --repeats x", "'x' is not a valid integer"),
-        ("compare pair.toml --seed -1", "-1 is not in the range x>=0"),
-        ("compare pair.toml --save nowhere/r", "nowhere/r: the folder 'nowhere' does not exist"),
-        ("compare", "Missing argument"),
-        ("schedule pair.toml", "Missing option '--policy'"),
+        ("compare nothing", ("nothing", "cd_search", "cumas", "ercbench", "slate", "suite")),
+        ("compare absent.toml", ("absent.toml", "No such file")),
+        ("compare pair.toml --policies fifi", ("fifi", "fifo", "mpmax")),
+        ("compare pair.toml --policies ,", "--policies"),
+        ("compare pair.toml --policies fifo,fifo", "fifo"),
+        ("compare pair.toml --device b200", ("b200", "sim:fermi")),
+        ("compare pair.toml --policies hardware-streams", "hardware-streams"),
+        ("compare pair.toml --policies fifo,green-contexts:40,92", "green-contexts:40,92"),
+        ("compare pair.toml --repeats 0", ("repeats", "1..")),
+        ("compare pair.toml --repeats x", "x"),
+        ("compare pair.toml --seed -1", (-1, 0)),
+        ("compare pair.toml --save nowhere/r", ("nowhere/r", "nowhere")),
+        ("compare", ()),
+        ("schedule pair.toml", "--policy"),
         (
             "schedule pair.toml --policy mine.py",
-            "say which policy, as mine.py:CLASS; policies in this file: LatestFirst, Fa",
+            ("mine.py:CLASS", "LatestFirst"),
         ),
         (
             "schedule pair.toml --policy mine.py:Gone",
-            "mine.py: no policy 'Gone' in this file; it has: Latest",
+            ("mine.py", "Gone", "LatestFirst"),
         ),
-        ("schedule pair.toml --policy mine.py:NeedsMore", "cannot be made: TypeError"),
-        ("schedule pair.toml --policy gone.py:Mine", "no file 'gone.py' to take a policy from"),
-        ("schedule pair.toml --policy broken.py:Mine", "broken.py: cannot be imported: SyntaxError"),
-        ("schedule pair.toml --policy leaves.py:Mine", "leaves.py: cannot be imported: SystemExit"),
-        ("schedule pair.toml --policy srtf --plot run.xyz", "--plot run.xyz: the name must end in one of: "),
-        ("schedule pair.toml --policy srtf --plot run.pgf", "--plot run.pgf: the name must end in one of: "),
-        ("compare pair.toml --device cuda:99999999999999999999", "no device 'cuda:99999999999999999999'; known: sim:"),
-        ("schedule pair.toml --policy srtf --trace nowhere/t", "nowhere/t: the folder 'nowhere' does not exist"),
-        ("compare one.toml --pairs --policies fifo", "--pairs: workload 'pair' has only one application, and a pair"),
-        ("compare pair.toml one.toml --pairs", "--pairs: workload 'pair' has only one application"),
-        ("compare pair.toml --timeout nan", "--timeout must be a finite number, got nan"),
-        ("compare pair.toml --timeout -1", "--timeout must lie in 0.001..1e+06, got -1"),
-        ("schedule pair.toml --policy srtf --timeout nan", "--timeout must be a finite number, got nan"),
-        ("schedule pair.toml --policy srtf --plot x.svg --trace ./x.svg", "--plot and --trace name one file, 'x.svg'"),
-        ("compare pair.toml --html x --save x", "--html and --save name one file, 'x': give each a name of its own"),
-        ("devices b200", "no device 'b200'"),
-        ("reproduce nothing", "no paper 'nothing'; known: srtf, effisha, cumas"),
-        ("demo --out pair.toml", "is a file"),
-        ("assemble", "No such command 'assemble'"),
+        ("schedule pair.toml --policy mine.py:NeedsMore", "TypeError"),
+        ("schedule pair.toml --policy gone.py:Mine", "gone.py"),
+        ("schedule pair.toml --policy broken.py:Mine", ("broken.py", "SyntaxError")),
+        ("schedule pair.toml --policy leaves.py:Mine", ("leaves.py", "SystemExit")),
+        ("schedule pair.toml --policy srtf --plot run.xyz", ("--plot", "run.xyz")),
+        ("schedule pair.toml --policy srtf --plot run.pgf", ("--plot", "run.pgf")),
+        ("compare pair.toml --device cuda:99999999999999999999", "cuda:99999999999999999999"),
+        ("schedule pair.toml --policy srtf --trace nowhere/t", ("nowhere/t", "nowhere")),
+        ("compare one.toml --pairs --policies fifo", ("--pairs", "pair")),
+        ("compare pair.toml one.toml --pairs", ("--pairs", "pair")),
+        ("compare pair.toml --timeout nan", ("--timeout", "nan")),
+        ("compare pair.toml --timeout -1", ("--timeout", "0.001..1e+06", -1)),
+        ("schedule pair.toml --policy srtf --timeout nan", ("--timeout", "nan")),
+        ("schedule pair.toml --policy srtf --plot x.svg --trace ./x.svg", ("--plot", "--trace", "x.svg")),
+        ("compare pair.toml --html x --save x", ("--html", "--save", "x")),
+        ("devices b200", "b200"),
+        ("reproduce nothing", ("nothing", "srtf", "effisha", "cumas")),
+        ("demo --out pair.toml", "pair.toml"),
+        ("assemble", "assemble"),
     ],
 )
-def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, message):
+def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, named):
     pathlib.Path("broken.py").write_text("def (")
     pathlib.Path("one.toml").write_text(pathlib.Path("pair.toml").read_text().rpartition("[[application]]")[0])
     pathlib.Path("leaves.py").write_text("raise SystemExit(0)")
     result = call(*line.split(), code=2)
-    assert message in result.stderr
+    assert_names(result.stderr, named)
     assert result.stdout == ""
 
 
-def test_tracebacks_are_for_those_who_ask(monkeypatch):
+def test_tracebacks_are_shown_on_request(monkeypatch):
     monkeypatch.setenv("GPUSHARE_DEBUG", "1")
     result = CliRunner().invoke(main, ["compare", "nothing"])
     assert result.exit_code == 2
-    assert "Traceback" in result.stderr
-    assert "no workload 'nothing'" in result.stderr
+    assert_names(result.stderr, "Traceback")
+    assert_names(result.stderr, "nothing")
 
 
 @pytest.mark.parametrize(
-    ("error", "code", "message"),
+    ("error", "code", "named"),
     [
-        (ZeroDivisionError("by nought"), 3, "this is a bug in gpushare: ZeroDivisionError: by nought"),
+        (ZeroDivisionError("by nought"), 3, "ZeroDivisionError"),
         (KeyboardInterrupt(), 130, "interrupted"),
-        (gs.PolicyError("broken"), 1, "gpushare: broken"),
+        (gs.PolicyError("broken"), 1, "broken"),
     ],
 )
-def test_other_errors_have_codes_of_their_own(call, monkeypatch, error, code, message):
+def test_other_errors_have_codes_of_their_own(call, monkeypatch, error, code, named):
     def fail(*_):
         raise error
 
     monkeypatch.setattr(gs, "device_names", fail)
-    assert message in call("devices", code=code).stderr
+    assert_names(call("devices", code=code).stderr, named)
 
 
 UNWRITABLE = [
@@ -103,14 +104,13 @@ UNWRITABLE = [
     ("gpushare.run", "schedule pair.toml --policy srtf --perfetto"),
     ("gpushare.reproduce.reproduce", "reproduce srtf --html"),
     ("gpushare.reproduce.reproduce", "reproduce srtf --markdown"),
-    ("gpushare.kernels.assembler.in_words", "suite resources --markdown"),
 ]
 
 
 @pytest.mark.parametrize(("work", "command"), UNWRITABLE)
 def test_a_path_that_cannot_be_written_is_refused_before_the_work(call, monkeypatch, work, command):
     monkeypatch.setattr(work, lambda *_, **__: pytest.fail("it ran"))
-    assert "nowhere/x: the folder 'nowhere' does not exist" in call(*command.split(), "nowhere/x", code=2).stderr
+    assert_names(call(*command.split(), "nowhere/x", code=2).stderr, "nowhere/x", "nowhere")
 
 
 def test_a_plot_of_an_unknown_kind_is_refused_before_the_run(call, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_file_that_fails_after_the_work_costs_nothing_else(call, monkeypatch, 
     pathlib.Path("gone").mkdir()
     monkeypatch.setattr(gs, function, run_and_remove)
     result = call(*command.split(), kept, "kept.svg", lost, "gone/lost", *json_or_table, code=2)
-    assert "gpushare: gone/lost: " in result.stderr
+    assert_names(result.stderr, "gone/lost")
     assert pathlib.Path("kept.svg").is_file()
     if json_or_table:
         assert list(json.loads(result.stdout)["files"]) == [kept.removeprefix("--")]

@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -72,14 +73,14 @@ def test_a_failing_policy_leaves_the_others(pair, ercbench_pair):
 def test_when_every_policy_fails_there_is_a_result_that_says_so(pair):
     result = gs.compare(pair, [Fails()])
     assert not result.runs
-    with pytest.raises(gs.InvalidInput, match="not today"):
+    with raises_naming(gs.InvalidInput, "not today"):
         result.run()
 
 
 def test_what_a_result_without_runs_cannot_say_names_the_errors(pair):
     result = gs.compare(pair, [Fails()])
     for ask in (result.metrics, result.to_pandas, result.runs_table, result.plot.tradeoff, result.plot.policies):
-        with pytest.raises(gs.InvalidInput, match=r"no policy ran; errors: .*Fails"):
+        with raises_naming(gs.InvalidInput, "Fails"):
             ask()
 
 

@@ -8,6 +8,7 @@ import struct
 import numpy as np
 import pytest
 from cubins import cubin_of
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.protocol.kernel_wire import kernel_fields, kernel_of
@@ -81,9 +82,9 @@ def test_types_from_a_mangled_name(content):
 def test_without_types_only_sizes_are_known(content):
     compiled = gs.Kernel(content, "plain").compile("sm_90")
     values = [None, np.float32(1.5), np.int32(7), np.int8(3), np.float64(0.25), bytes(8)]
-    with pytest.raises(gs.InvalidInput, match=r"argument 1 \(\.u64\)"):
+    with raises_naming(gs.InvalidInput, 1):
         compiled.pack(values)  # an address or a number
-    with pytest.raises(gs.InvalidInput, match=r"argument 2 \(4 bytes\): expected 4 bytes or a NumPy scalar"):
+    with raises_naming(gs.InvalidInput, 2, 4, "NumPy"):
         compiled.pack([0, 1.5, *values[2:]])
 
 
@@ -96,13 +97,13 @@ def test_a_path_is_read_at_once(content, tmp_path):
     assert kernel != gs.Kernel(content, "plain", parameters=PLAIN)
     assert pickle.loads(pickle.dumps(kernel)) == kernel
     assert repr(kernel) == "Kernel('plain' of kernels.cubin)"
-    with pytest.raises(gs.InvalidInput, match=r"has no kernel 'plane'; it has: .*plain"):
+    with raises_naming(gs.InvalidInput, "plane"):
         gs.Kernel(content, "plane").compile("sm_90")
 
 
 @pytest.mark.parametrize("arch", ["sm_89", "sm_100", "sm_120"])
 def test_code_for_another_architecture_is_refused(content, arch):
-    with pytest.raises(gs.InvalidInput, match=rf"nothing\.cubin is code for sm_90, which does not run on '{arch}'"):
+    with raises_naming(gs.InvalidInput, "nothing.cubin", "sm_90", arch):
         gs.Kernel(content, "nothing").compile(arch)
 
 
@@ -111,27 +112,27 @@ def test_a_later_minor_version_will_do(content):
     older = gs.Kernel(cubin_of(SOURCE, "nothing", "sm_80"), "nothing")
     assert older.compile("sm_86").arch == "sm_86"
     newer = gs.Kernel(cubin_of(SOURCE, "nothing", "sm_89"), "nothing")
-    with pytest.raises(gs.InvalidInput, match="is code for sm_89, which does not run on 'sm_86'"):
+    with raises_naming(gs.InvalidInput, "sm_89", "sm_86"):
         newer.compile("sm_86")
 
 
 @pytest.mark.parametrize(
-    ("choices", "message"),
+    ("choices", "named"),
     [
-        ({"parameters": ["float*"]}, "'parameters' has 1 types, but it takes 6 arguments"),
-        ({"parameters": ["float*", "double", *PLAIN[2:]]}, "parameter 2: double has 8 bytes, but here are 4"),
-        ({"parameters": ["float", *PLAIN[1:]]}, "parameter 1: float has 4 bytes, but here are 8"),
-        ({"parameters": "float*"}, "parameters must be a list of types"),
-        ({"options": ["-lineinfo"]}, "option '-lineinfo' is for a compiler, but plain.cubin has been compiled"),
+        ({"parameters": ["float*"]}, ("parameters", 1, 6)),
+        ({"parameters": ["float*", "double", *PLAIN[2:]]}, (2, 8, 4)),
+        ({"parameters": ["float", *PLAIN[1:]]}, (1, 4, 8)),
+        ({"parameters": "float*"}, "parameters"),
+        ({"options": ["-lineinfo"]}, ("-lineinfo", "plain.cubin")),
     ],
 )
-def test_what_does_not_fit_is_refused(content, choices, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_what_does_not_fit_is_refused(content, choices, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.Kernel(content, "plain", **choices).compile("sm_90")
 
 
 def test_parameters_are_said_of_cubins_alone():
-    with pytest.raises(gs.InvalidInput, match="of CUDA C\\+\\+ and PTX the compiler tells them"):
+    with pytest.raises(gs.InvalidInput):
         gs.Kernel(SOURCE, "plain", parameters=PLAIN)
 
 
@@ -154,7 +155,7 @@ def test_a_damaged_file_is_refused_and_no_more(content):
             refused += 1
     assert refused > 300
     for text in (b"", b"\x7fELF", SOURCE.encode(), bytes(100)):
-        with pytest.raises(gs.InvalidInput, match="no cubin, or a damaged one"):
+        with pytest.raises(gs.InvalidInput):
             gs.Kernel(text, "k").compile("sm_90")
 
 
@@ -173,23 +174,23 @@ def test_names_that_would_take_for_ever_are_refused(content):
     """A client's cubin is read in the server: a megabyte of symbols may not stand for a terabyte of names."""
     names, symbols = b"\0" + b"n" * (1 << 20) + b"\0", struct.pack("<IBBHQQ", 1, 18, 16, 1, 0, 0) * 40_000
     labels = b"\0.strtab\0.symtab\0"
-    with pytest.raises(gs.InvalidInput, match=r"no cubin, or a damaged one \(names\)"):
+    with pytest.raises(gs.InvalidInput):
         Cubin(elf_of(content, [(0, 0, b""), (1, 3, names), (9, 2, symbols), (0, 3, labels)]), "k.cubin")
 
 
 @pytest.mark.parametrize(
-    ("labels", "kinds", "message"),
+    ("labels", "kinds"),
     [
-        (b"\0.strtab\0.symtab\0.other\0", [3, 2, 2], "two tables of symbols"),
-        (b"\0.strtab\0.nv.info.k\0.nv.info.k\0", [3, 1, 1], "two sections of one name"),
-        (b"\0.strtab\0.nv.shared.k\0.nv.shared.k\0", [3, 8, 8], "two sections of one name"),
+        (b"\0.strtab\0.symtab\0.other\0", [3, 2, 2]),
+        (b"\0.strtab\0.nv.info.k\0.nv.info.k\0", [3, 1, 1]),
+        (b"\0.strtab\0.nv.shared.k\0.nv.shared.k\0", [3, 8, 8]),
     ],
 )
-def test_which_of_two_counts_nobody_knows(content, labels, kinds, message):
+def test_two_tables_of_one_kind_are_refused(content, labels, kinds):
     """Symbols without end, in tables over the same bytes; parameters of which CUDA may take the others."""
     starts = [labels.index(b"\0", at) + 1 for at in (0, 1, labels.index(b"\0", 9))]
     sections = [(start, kind, b"\0") for start, kind in zip(starts, kinds, strict=True)]
-    with pytest.raises(gs.InvalidInput, match=message):
+    with pytest.raises(gs.InvalidInput):
         Cubin(elf_of(content, [(0, 0, b""), *sections, (0, 3, labels)]), "k.cubin")
 
 

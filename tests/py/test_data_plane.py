@@ -101,7 +101,7 @@ def test_arrays_are_copied_through_an_arena(server: _core.PortServer) -> None:
     assert "array of 1000 bytes" in alice.port.wait(outside, 30).message
 
 
-def test_an_array_is_kept_until_nobody_needs_it() -> None:
+def test_an_array_is_kept_until_its_last_use() -> None:
     sink = HeldSink()
     server = _core.PortServer(sink)
     alice = Served(server)
@@ -156,7 +156,7 @@ def test_stale_and_forged_handles_are_refused(server: _core.PortServer) -> None:
     refused = bob.port.launch(bob.application, extra, (1, 1, 1), ARGUMENTS, [])
     assert bob.port.wait(refused, 30).status == JobStatus.REFUSED
     alice.at_worker.remove_kernel(extra)
-    with pytest.raises(_core.InvalidInput, match="kernel handle"):
+    with pytest.raises(_core.InvalidInput):
         alice.at_worker.remove_kernel(extra)
 
 
@@ -203,7 +203,7 @@ def test_the_worker_goes(server: _core.PortServer) -> None:
     alice = Served(own_server)
     job = alice.launch()
     del own_server
-    with pytest.raises(_core.WorkerGone, match="worker has ended"):
+    with pytest.raises(_core.WorkerGone):
         alice.port.wait(job, 30)
 
 

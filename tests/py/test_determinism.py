@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -138,7 +139,7 @@ def test_a_trace_of_another_workload_is_refused(kernel):
     gpu = gs.device("gtx480")
     copies = gs.Workload("copies", [gs.Application("a", [gs.Copy("to_device", 4096)])])
     launches = gs.Workload("launches", [gs.Application("a", [gs.Launch(kernel, 50)])])
-    with pytest.raises(gs.InvalidInput, match=r"a copy arrives as a launch, .* operation 0"):
+    with raises_naming(gs.InvalidInput, 0):
         _core.replay(gs.run(launches, "fifo", device=gpu).trace, gpu, copies.on(gpu), "fifo")
 
 
@@ -154,7 +155,7 @@ def test_a_trace_survives_its_bytes(ercbench_pair):
 )
 def test_bytes_that_are_no_trace_are_refused(pair, change):
     data = gs.run(pair, "fifo").trace.to_bytes()
-    with pytest.raises(gs.InvalidInput, match="trace"):
+    with pytest.raises(gs.InvalidInput):
         _core.Trace.from_bytes(change(data))
 
 

@@ -8,6 +8,7 @@ import pathlib
 import pickle
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -44,7 +45,7 @@ def test_the_h100_is_as_nvidia_describes_it():
 def test_whose_warps_an_sm_serves_first_is_said_by_the_file():
     assert gs.device("h100").per_sm.issue_order == "oldest-first"
     assert {gs.device(name).per_sm.issue_order for name in gs.device_names() if name != "h100"} == {"fair"}
-    with pytest.raises(gs.InvalidInput, match="no issue order 'youngest-first'; known: fair, oldest-first"):
+    with raises_naming(gs.InvalidInput, "youngest-first", "fair", "oldest-first"):
         _core.SmCapacity(threads=1, warps=1, blocks=1, registers=1, shared_memory_bytes=1, issue_order="youngest-first")
 
 
@@ -76,44 +77,40 @@ def test_max_residency(needs, blocks):
 
 @pytest.mark.parametrize("name", ["gtx840", "sim:", "", "h100 ", 3])
 def test_an_unknown_device_lists_the_known_ones(name):
-    with pytest.raises(
-        gs.InvalidInput, match="no device .*; known: " + ", ".join(f"sim:{each}" for each in gs.device_names())
-    ):
+    with raises_naming(gs.InvalidInput, repr(name), tuple(f"sim:{each}" for each in gs.device_names())):
         gs.device(name)
 
 
 def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
     monkeypatch.setenv("GPUSHARE_DEVICE", "sim:nothing")
-    with pytest.raises(gs.InvalidInput, match="no device 'sim:nothing'"):
+    with raises_naming(gs.InvalidInput, "sim:nothing"):
         gs.device()
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "named"),
     [
-        ("sms = 15", "sms = 0", "device 'gtx480': sms must be a positive number"),
-        ("sms = 15", "sms = 1e3", ":4: key 'sms': Input should be a valid integer, got 1000.0"),
-        ("sms = 15", "sms = 99999999999", ":4: key 'sms': Input should be less than or equal to"),
-        ("clock_mhz = 1401.0", "clock_mhz = -1.0", "clock_hz must be a positive number"),
-        ("sms = 15", "sms = 2147483647", "device 'gtx480': sms must be at most 65536"),
-        ("clock_mhz = 1401.0", "clock_mhz = 1e-300", "clock_hz must be at least 1000"),
-        ("clock_mhz = 1401.0", "clock_mhz = nan", "key 'clock_mhz': Input should be a finite number"),
-        ("threads = 1536", "thread = 1536", "unknown key 'per_sm.thread'; known here: threads, warps, blocks, reg"),
-        ("threads = 1536", "threads = 0", "per_sm.threads must be a positive number"),
+        ("sms = 15", "sms = 0", ("gtx480", "sms")),
+        ("sms = 15", "sms = 1e3", (4, "sms", "1000.0")),
+        ("sms = 15", "sms = 99999999999", (4, "sms")),
+        ("clock_mhz = 1401.0", "clock_mhz = -1.0", "clock_hz"),
+        ("sms = 15", "sms = 2147483647", ("gtx480", "sms", 65536)),
+        ("clock_mhz = 1401.0", "clock_mhz = 1e-300", ("clock_hz", 1000)),
+        ("clock_mhz = 1401.0", "clock_mhz = nan", "clock_mhz"),
+        ("threads = 1536", "thread = 1536", ("per_sm.thread", "threads", "warps", "blocks")),
+        ("threads = 1536", "threads = 0", "per_sm.threads"),
         ("threads = 1536", 'threads = 1536\nissue_order = "random"', "per_sm.issue_order"),
-        ("latency_us = 10.0", "latency_us = -1.0", "key 'to_device.latency_us': Input should be greater than or equal"),
-        ("[to_host]", "[to_moon]", "unknown key 'to_moon'; known here: name, sms"),
+        ("latency_us = 10.0", "latency_us = -1.0", "to_device.latency_us"),
+        ("[to_host]", "[to_moon]", ("to_moon", "name", "sms")),
     ],
 )
-def test_a_wrong_device_file_is_named(tmp_path, old, new, message):
+def test_a_wrong_device_file_is_named(tmp_path, old, new, named):
     text = GTX480_FILE.read_text()
     assert old in text
     path = tmp_path / "wrong.toml"
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(gs.InvalidInput) as caught:
+    with raises_naming(gs.InvalidInput, path, named):
         gs.device(path)
-    assert str(caught.value).startswith(str(path))
-    assert message in str(caught.value)
 
 
 def test_a_device_of_ones_own(tmp_path, pair):
@@ -146,16 +143,16 @@ def test_a_workload_that_would_outlast_the_clock():
     figures["to_device"]["bandwidth_gb_per_s"] = 1e-15
     slow = device_from_dict(figures)
     copy_of_a_petabyte = gs.Workload("slow", [gs.Application("a", [gs.Copy("to_device", 2**50)])])
-    with pytest.raises(gs.InvalidInput, match="more than 200 years on device 'gtx480'"):
+    with raises_naming(gs.InvalidInput, 200, "gtx480"):
         gs.run(copy_of_a_petabyte, "fifo", device=slow)
 
 
 def test_a_real_gpu_is_said_to_be_missing():
     if _core.cuda_device_count() == 0:
-        with pytest.raises(gs.CudaError, match=r"driver|GPU"):
+        with pytest.raises(gs.CudaError):
             gs.device("cuda:0")
     for name in ("cuda:x", "cuda:99999999999999999999"):
-        with pytest.raises(gs.InvalidInput, match=rf"no device '{name}'; .*cuda:0 for a GPU"):
+        with raises_naming(gs.InvalidInput, name, "cuda:0"):
             gs.device(name)
 
 
@@ -167,5 +164,5 @@ def test_split_block_time_keeps_the_mean_at_full_residency():
 def test_a_file_of_lists_in_lists_is_refused(tmp_path):
     (tmp_path / "deep.toml").write_text(f"sms = {'[' * 3000}{']' * 3000}")
     for read in (gs.device, gs.Workload.from_toml, read_profiles):
-        with pytest.raises(gs.InvalidInput, match=r"deep\.toml: lists or tables lie too deep in one another"):
+        with raises_naming(gs.InvalidInput, "deep.toml"):
             read(tmp_path / "deep.toml")

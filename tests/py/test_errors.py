@@ -4,6 +4,7 @@
 import math
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -19,52 +20,52 @@ def fits(**changes):
 @pytest.mark.parametrize("value", NO_SIZES, ids=repr)
 def test_sizes(value):
     kernel = fits()
-    for make, field in [
-        (lambda: fits(threads=value), "kernel 'k': threads"),
-        (lambda: gs.Launch(kernel, value), "launch of 'k': blocks"),
-        (lambda: gs.Copy("to_host", value), "copy: bytes"),
+    for make, named in [
+        (lambda: fits(threads=value), ("k", "threads")),
+        (lambda: gs.Launch(kernel, value), ("k", "blocks")),
+        (lambda: gs.Copy("to_host", value), ("copy", "bytes")),
     ]:
-        with pytest.raises(gs.InvalidInput, match=field):
+        with raises_naming(gs.InvalidInput, named):
             make()
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 @pytest.mark.parametrize("field", ["issue_ns", "off_sm_bytes", "llc_hit_ratio", "variation_ratio", "startup_ratio"])
 def test_kernel_figures(field, value):
-    with pytest.raises(gs.InvalidInput, match=f"kernel 'k': {field} must"):
+    with raises_naming(gs.InvalidInput, "k", field):
         fits(**{field: value})
 
 
 def test_a_block_issues_for_no_longer_than_it_takes():
-    with pytest.raises(gs.InvalidInput, match="issue_ns is a part of latency_ns, expected at most 10, got 20"):
+    with raises_naming(gs.InvalidInput, "issue_ns", "latency_ns", 10, 20):
         gs.KernelModel("kernel", threads=32, latency_ns=10, issue_ns=20)
 
 
 @pytest.mark.parametrize("value", [-1, 0, math.nan, math.inf, True, "1", [1], 10**30], ids=repr)
 @pytest.mark.parametrize("field", ["latency_ns", "mean_block_time_ns", "mean_block_time_cycles"])
 def test_block_times(field, value):
-    with pytest.raises(gs.InvalidInput, match=f"kernel 'k': {field} must"):
+    with raises_naming(gs.InvalidInput, "k", field):
         gs.KernelModel("k", threads=128, **{field: value})
 
 
 @pytest.mark.parametrize("value", [-0.5, 0, 1, 1.5, math.nan, "0.5", None], ids=repr)
 def test_issue_utilisation(value):
-    with pytest.raises(gs.InvalidInput, match="kernel 'k': issue_utilisation_ratio must"):
+    with raises_naming(gs.InvalidInput, "k", "issue_utilisation_ratio"):
         fits(issue_utilisation_ratio=value)
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 def test_arrivals_and_weights(value):
     operations = [gs.Launch(fits(), 1)]
-    with pytest.raises(gs.InvalidInput, match="application 'a': arrival_ns must"):
+    with raises_naming(gs.InvalidInput, "a", "arrival_ns"):
         gs.Application("a", operations, arrival_ns=value)
-    with pytest.raises(gs.InvalidInput, match="application 'a': weight must"):
+    with raises_naming(gs.InvalidInput, "a", "weight"):
         gs.Application("a", operations, weight=value)
 
 
 @pytest.mark.parametrize("times", [{}, {"latency_ns": 1000, "mean_block_time_ns": 1000}])
 def test_a_block_time_is_given_once(times):
-    with pytest.raises(gs.InvalidInput, match="give exactly one of latency_ns, mean_block_time_ns, mean_block"):
+    with raises_naming(gs.InvalidInput, "latency_ns", "mean_block_time_ns"):
         gs.KernelModel("k", threads=128, **times)
 
 
@@ -76,12 +77,12 @@ def test_names(name):
         lambda: gs.Application(name, [launch]),
         lambda: gs.Workload(name, [gs.Application("a", [launch])]),
     ):
-        with pytest.raises(gs.InvalidInput, match="name must be a text that is not empty"):
+        with raises_naming(gs.InvalidInput, "name"):
             make()
 
 
-@pytest.mark.parametrize(("name", "why"), [("a\nb\0c", "NUL; there is one in line 2"), ("\ud800", "text of Unicode")])
-def test_names_are_what_c_and_utf_8_can_hold(name, why):
+@pytest.mark.parametrize("name", ["a\nb\0c", "\ud800"])
+def test_names_are_what_c_and_utf_8_can_hold(name):
     launch = gs.Launch(fits(), 1)
     for make in (
         lambda: fits(name=name),
@@ -92,50 +93,50 @@ def test_names_are_what_c_and_utf_8_can_hold(name, why):
         lambda: gs.Kernel(FILL, "fill", options=[f"-DX={name}"]),
         lambda: gs.Kernel(f"{name[1:]}\0.cu", "fill"),
     ):
-        with pytest.raises(gs.InvalidInput, match=f"(kernel|name|option).*{why}|NUL"):
+        with pytest.raises(gs.InvalidInput):
             make()
 
 
 def test_a_file_with_a_nul_is_no_kernel(tmp_path):
     (tmp_path / "fill.cu").write_text(f"{FILL}\0{FILL}")
-    with pytest.raises(gs.InvalidInput, match=r"fill\.cu: a kernel's source must have no character NUL"):
+    with raises_naming(gs.InvalidInput, "fill.cu", "source"):
         gs.Kernel(tmp_path / "fill.cu", "fill")
 
 
 @pytest.mark.parametrize("options", [None, 3, {}, iter(["-G"]), [None]], ids=lambda each: type(each).__name__)
 def test_options_are_a_list_of_texts(options):
-    with pytest.raises(gs.InvalidInput, match="options must be a list of texts, got"):
+    with raises_naming(gs.InvalidInput, "options"):
         gs.Kernel(FILL, "fill", options=options)
 
 
 def test_what_is_empty():
-    with pytest.raises(gs.InvalidInput, match="workload 'w' is empty: add at least one application"):
+    with raises_naming(gs.InvalidInput, "w"):
         gs.Workload("w", [])
-    with pytest.raises(gs.InvalidInput, match="application 'a' has no operations: add a launch or a copy"):
+    with raises_naming(gs.InvalidInput, "a"):
         gs.Application("a", [])
-    with pytest.raises(gs.InvalidInput, match="compare needs at least one workload"):
+    with pytest.raises(gs.InvalidInput):
         gs.compare([])
 
 
 @pytest.mark.parametrize("value", [3, None, "abc", [3], [None]], ids=repr)
 def test_what_has_no_place_there(value, kernel):
-    with pytest.raises(gs.InvalidInput, match="application 'a': operations"):
+    with raises_naming(gs.InvalidInput, "a", "operations"):
         gs.Application("a", value)
-    with pytest.raises(gs.InvalidInput, match="workload 'w': applications"):
+    with raises_naming(gs.InvalidInput, "w", "applications"):
         gs.Workload("w", value)
-    with pytest.raises(gs.InvalidInput, match="launch: kernel must be a KernelModel"):
+    with raises_naming(gs.InvalidInput, "kernel", "KernelModel"):
         gs.Launch(value, 1)
-    with pytest.raises(gs.InvalidInput, match=r"workloads? must be"):
+    with pytest.raises(gs.InvalidInput):
         gs.compare(value, ["fifo"])
 
 
 def test_names_are_unique(pair, kernel):
     twin = gs.Application("twin", [gs.Launch(kernel, 1)])
-    with pytest.raises(gs.InvalidInput, match="workload 'w': the name 'twin' is used by two applications"):
+    with raises_naming(gs.InvalidInput, "w", "twin"):
         gs.Workload("w", [twin, twin])
-    with pytest.raises(gs.InvalidInput, match="two workloads are named 'pair'"):
+    with raises_naming(gs.InvalidInput, "pair"):
         gs.compare([pair, pair], ["fifo"])
-    with pytest.raises(gs.InvalidInput, match="two policies are named 'fifo'"):
+    with raises_naming(gs.InvalidInput, "fifo"):
         gs.compare(pair, ["fifo", "srtf", "fifo"])
 
 
@@ -151,64 +152,61 @@ def test_a_block_that_fits_no_sm_names_the_resource(needs, resource):
     launch = gs.Launch(gs.KernelModel("big", mean_block_time_ns=1000, **needs), 10)
     workload = gs.Workload("w", [gs.Application("a", [launch])])
     for use in (gs.run, gs.compare):
-        with pytest.raises(gs.InvalidInput) as caught:
+        with raises_naming(gs.InvalidInput, "a", "big", "gtx480", resource):
             use(workload, "fifo" if use is gs.run else ["fifo"], device="gtx480")
-        message = str(caught.value)
-        assert message.startswith("application 'a', kernel 'big': a block of ")
-        assert message.endswith(f"fits no SM of gtx480 (too much: {resource})")
 
 
 def test_an_unknown_policy_lists_the_known_ones(pair):
     for use in (lambda: gs.run(pair, "fifi"), lambda: gs.compare(pair, ["fifo", "fifi"])):
-        with pytest.raises(gs.InvalidInput, match="no policy 'fifi'; known: fifo, mpmax, even, "):
+        with raises_naming(gs.InvalidInput, "fifi", "fifo", "mpmax", "even"):
             use()
 
 
 @pytest.mark.parametrize("policy", [3, None, gs.Policy, ["fifo"]], ids=repr)
 def test_what_is_no_policy(pair, policy):
     for use in (lambda: gs.run(pair, policy), lambda: gs.compare(pair, [policy])):
-        with pytest.raises(gs.InvalidInput, match=r"must be a name or an instance of gpushare\.Policy"):
+        with raises_naming(gs.InvalidInput, "gpushare.Policy"):
             use()
 
 
-@pytest.mark.parametrize(("policies", "message"), [("fifo", "policies must be a list"), ([], "at least one policy")])
-def test_policies_are_a_list(pair, policies, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+@pytest.mark.parametrize(("policies", "named"), [("fifo", "policies"), ([], ())])
+def test_policies_are_a_list(pair, policies, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.compare(pair, policies)
 
 
 def test_an_unknown_device_lists_the_known_ones(pair):
-    with pytest.raises(gs.InvalidInput, match=r"no device 'b200'; known: .*sim:h100"):
+    with raises_naming(gs.InvalidInput, "b200", "sim:h100"):
         gs.compare(pair, device="b200")
 
 
 @pytest.mark.parametrize("value", [-1, 0, math.nan, True, "1", None, 10**30], ids=repr)
 def test_timeouts(pair, value):
-    with pytest.raises(gs.InvalidInput, match="timeout must"):
+    with raises_naming(gs.InvalidInput, "timeout"):
         gs.run(pair, "fifo", timeout=value)
 
 
 @pytest.mark.parametrize("value", [-1, 0.5, math.nan, True, "1", None, 10**30], ids=repr)
 def test_seeds_and_repeats(pair, value):
-    with pytest.raises(gs.InvalidInput, match="repeats must"):
+    with raises_naming(gs.InvalidInput, "repeats"):
         gs.compare(pair, ["fifo"], repeats=value)
-    with pytest.raises(gs.InvalidInput, match="seed must"):
+    with raises_naming(gs.InvalidInput, "seed"):
         gs.compare(pair, ["fifo"], seed=value)
-    with pytest.raises(gs.InvalidInput, match="seed must"):
+    with raises_naming(gs.InvalidInput, "seed"):
         gs.run(pair, "fifo", seed=value)
 
 
 @pytest.mark.parametrize(
-    ("data", "message"),
+    ("data", "named"),
     [
-        ({"name": "w", "colour": 1}, "unknown key 'colour'; known here: name, device, kernel, application"),
-        ({}, "key 'name' is missing"),
-        ({"name": "w", "kernel": [{"name": "k", "threads": "8"}]}, "key 'kernel.0.threads': .*got '8'"),
-        (None, "valid dictionary"),
+        ({"name": "w", "colour": 1}, ("colour", "name", "device", "kernel", "application")),
+        ({}, "name"),
+        ({"name": "w", "kernel": [{"name": "k", "threads": "8"}]}, ("kernel.0.threads", 8)),
+        (None, ()),
     ],
 )
-def test_a_wrong_dictionary_names_the_key(data, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_a_wrong_dictionary_names_the_key(data, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.Workload.from_dict(data)
 
 

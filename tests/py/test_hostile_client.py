@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from benchmarks.hostile_client import simulated
 
 import gpushare as gs
 
@@ -34,6 +35,12 @@ def test_the_honest_client_keeps_what_its_share_promises(rows):
     for neighbour in ("equal", "hostile"):
         assert rows[neighbour]["part"] > 0.9 * SHARE
         assert rows[neighbour]["launches_per_s"] > 0
+
+
+def test_latency_is_within_a_tenth_of_that_beside_an_equal_client_where_processors_take_no_time():
+    equal, hostile = simulated("equal"), simulated("hostile")
+    assert hostile["p99_ms"] < 1.1 * equal["p99_ms"]
+    assert equal["p99_ms"] < 1.1 * simulated("alone")["p99_ms"] / SHARE
 
 
 def test_the_hostile_client_is_told_which_limits_it_met(rows):

@@ -132,7 +132,7 @@ def test_what_the_scheduler_predicts_is_believed(program, page):
     assert page.process_slot()["streams"][0][0] == 5 * 123456
 
 
-def test_a_kernel_that_nobody_knows_takes_ten_microseconds(program, page):
+def test_an_unknown_kernel_takes_ten_microseconds(program, page):
     program.ask("launch kernel 1")
     assert page.process_slot()["streams"][0][0] == 10_000
 

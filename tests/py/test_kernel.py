@@ -6,6 +6,7 @@ import re
 import threading
 
 import pytest
+from messages import assert_names, raises_naming
 
 import gpushare as gs
 from gpushare.kernels.compiler import COMPILER
@@ -224,15 +225,13 @@ def test_ptx_by_any_of_its_names(tmp_path, name):
 
 
 def test_kernel_that_ptx_does_not_have():
-    with pytest.raises(
-        gs.InvalidInput, match=r"third.ptx has no kernel 'third'; it has: first; void ns::second<float>"
-    ):
+    with raises_naming(gs.InvalidInput, "third.ptx", "third"):
         gs.Kernel(PTX.format(version="8.0", target=90), "third").compile()
 
 
 def test_ptx_that_cannot_be_assembled():
     text = PTX.format(version="8.0", target=90).replace("mov.u32 %r1", "mov.u33 %r1")
-    with pytest.raises(gs.CompileError, match="line 11") as caught:
+    with raises_naming(gs.CompileError, 11) as caught:
         gs.Kernel(text, "first").compile()
     assert "  11 |   mov.u33" in caught.value.source
 
@@ -252,7 +251,7 @@ def test_a_kernel_that_leaves_no_room_for_a_worker(reason, parameter, body):
 
 
 def test_options_of_cuda_with_ptx():
-    with pytest.raises(gs.InvalidInput, match=r"-std=c\+\+20.*first\.ptx is PTX"):
+    with raises_naming(gs.InvalidInput, 20, "first.ptx"):
         gs.Kernel(PTX.format(version="8.0", target=90), "first", options=["-std=c++20"])
 
 
@@ -262,7 +261,7 @@ def test_options_of_cuda_with_ptx():
 def test_error_names_file_and_line(tmp_path):
     path = tmp_path / "broken.cu"
     path.write_text("__global__ void fill(int* out) {\n  *out = unknown;\n}\n")
-    with pytest.raises(gs.CompileError, match=r"broken\.cu\(2\): error: identifier \"unknown\" is undefined") as caught:
+    with raises_naming(gs.CompileError, "broken.cu", 2) as caught:
         gs.Kernel(path, "fill", options=["-DX"]).compile()
     error = caught.value
     assert isinstance(error, gs.InvalidInput)
@@ -274,55 +273,55 @@ def test_error_names_file_and_line(tmp_path):
 
 
 def test_unknown_kernel_lists_the_known_ones():
-    with pytest.raises(gs.InvalidInput, match=r"has no kernel 'fil'.*fill_all\(int\*\)") as caught:
+    with raises_naming(gs.InvalidInput, "fil", "fill_all") as caught:
         gs.Kernel(SCALE, "fil").compile()
     assert not isinstance(caught.value, gs.CompileError)
     assert "nothing()" in str(caught.value)
-    assert "fill" in str(caught.value)
+    assert_names(caught.value, "fill")
 
 
 def test_template_without_arguments():
-    with pytest.raises(gs.InvalidInput, match="a template needs its arguments, as in 'saxpy<float>'"):
+    with raises_naming(gs.InvalidInput, "saxpy<float>"):
         gs.Kernel(SCALE, "ns::scale").compile()
 
 
 def test_function_that_is_no_kernel():
-    with pytest.raises(gs.InvalidInput, match="no kernel 'helper'"):
+    with raises_naming(gs.InvalidInput, "helper"):
         gs.Kernel("__device__ int helper() { return 1; }\n" + FILL, "helper").compile()
 
 
 def test_error_inside_a_template_is_no_unknown_name():
     source = "template <typename T> __global__ void fill(T* out) { *out = T::missing; }"
-    with pytest.raises(gs.CompileError, match="missing"):
+    with pytest.raises(gs.CompileError):
         gs.Kernel(source, "fill<int>").compile()
 
 
 def test_unknown_architecture_lists_the_known_ones():
     for arch in ("sm_70", "90", "sm_9", "compute_90"):
-        with pytest.raises(gs.InvalidInput, match=rf"'{arch}' is not one of NVRTC 1\d\.\d.*sm_90"):
+        with raises_naming(gs.InvalidInput, arch, "sm_90"):
             gs.Kernel(FILL, "fill").compile(arch)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "options", "message"),
+    ("arguments", "options", "named"),
     [
-        ((FILL, ""), {}, "name must be a text"),
-        ((FILL, 5), {}, "name must be a text"),
-        ((5, "fill"), {}, "source must be a text, a path, or a cubin as bytes, got 5"),
-        (("missing.cu", "fill"), {}, "missing.cu: cannot be read"),
-        ((FILL, "fill"), {"options": "-DX"}, "options must be a list of texts"),
-        ((FILL, "fill"), {"options": ["-arch=sm_80"]}, "-arch=sm_80.*gpushare's own to set"),
-        ((FILL, "fill"), {"options": ["-I"]}, "'-I' lacks its value"),
-        ((FILL, "fill"), {"preemptible": 1}, "preemptible must be True or False"),
+        ((FILL, ""), {}, "name"),
+        ((FILL, 5), {}, "name"),
+        ((5, "fill"), {}, ("source", 5)),
+        (("missing.cu", "fill"), {}, "missing.cu"),
+        ((FILL, "fill"), {"options": "-DX"}, "options"),
+        ((FILL, "fill"), {"options": ["-arch=sm_80"]}, "sm_80"),
+        ((FILL, "fill"), {"options": ["-I"]}, "-I"),
+        ((FILL, "fill"), {"preemptible": 1}, "preemptible"),
     ],
 )
-def test_kernel_that_cannot_be(arguments, options, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_kernel_that_cannot_be(arguments, options, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.Kernel(*arguments, **options)
 
 
 def test_unknown_option():
-    with pytest.raises(gs.CompileError, match="--nope"):
+    with raises_naming(gs.CompileError, "--nope"):
         gs.Kernel(FILL, "fill", options=["--nope"]).compile()
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -105,37 +106,37 @@ def test_fits(cpp_type, value, expected):
 
 
 @pytest.mark.parametrize(
-    ("cpp_type", "value", "message"),
+    ("cpp_type", "value", "named"),
     [
-        ("int", 2**31, "2147483648 does not lie in -2147483648..2147483647"),
-        ("unsigned int", -1, "-1 does not lie in 0..4294967295"),
-        ("char", 200, "200 does not lie in -128..127"),
-        ("bool", 2, "2 does not lie in 0..1"),
-        (".u32", 2**32, "does not lie in -2147483648..4294967295"),
-        ("int", 1.0, "expected a whole number, got 1.0"),
-        ("int", "1", "expected a whole number, got '1'"),
-        ("int", np.int64(1), "expected int32, got int64 1"),
-        ("int", np.float32(1), "expected int32, got float32"),
-        (".u32", np.float32(1), "expected 4 bytes of kind integer, got float32"),
-        ("float", 1e39, "too large"),
-        ("float", np.float64(1), "expected float32, got float64"),
-        ("float", True, "expected a number"),
-        ("double", None, "expected a number, got None"),
-        ("__half", 1e5, "too large"),
-        ("float*", np.zeros(3, np.float32), "a ndarray in host memory; copy it to the device"),
-        ("float*", 0x1234, "expected an array in device memory"),
-        ("float*", [1.0], "expected an array in device memory"),
-        ("float*", OnDevice("<f8"), "expected an array of float32, got one of float64"),
-        ("unsigned char*", OnDevice("|i1"), "expected an array of uint8, got one of int8"),
-        ("float*", OnDevice(read_only=True), "read-only, but the kernel may write to it"),
-        ("float*", OnDevice(shape=(2, 3), strides=(4, 8)), r"shape \(2, 3\) is not contiguous.*\.contiguous\(\)"),
-        ("float*", OnDevice(shape=(2,), strides=(8,)), "not contiguous"),
+        ("int", 2**31, (2147483648, "-2147483648..2147483647")),
+        ("unsigned int", -1, (-1, "0..4294967295")),
+        ("char", 200, (200, "-128..127")),
+        ("bool", 2, (2, "0..1")),
+        (".u32", 2**32, "-2147483648..4294967295"),
+        ("int", 1.0, "1.0"),
+        ("int", "1", 1),
+        ("int", np.int64(1), ("int32", "int64", 1)),
+        ("int", np.float32(1), ("int32", "float32")),
+        (".u32", np.float32(1), (4, "float32")),
+        ("float", 1e39, ()),
+        ("float", np.float64(1), ("float32", "float64")),
+        ("float", True, ()),
+        ("double", None, "None"),
+        ("__half", 1e5, ()),
+        ("float*", np.zeros(3, np.float32), "ndarray"),
+        ("float*", 0x1234, ()),
+        ("float*", [1.0], ()),
+        ("float*", OnDevice("<f8"), ("float32", "float64")),
+        ("unsigned char*", OnDevice("|i1"), "int8"),
+        ("float*", OnDevice(read_only=True), ()),
+        ("float*", OnDevice(shape=(2, 3), strides=(4, 8)), (2, 3)),
+        ("float*", OnDevice(shape=(2,), strides=(8,)), ()),
         ("float*", OnDevice(mask=OnDevice()), "mask"),
-        (".u64", np.zeros(3), "expected a whole number"),
+        (".u64", np.zeros(3), ()),
     ],
 )
-def test_does_not_fit(cpp_type, value, message):
-    with pytest.raises(gs.InvalidInput, match=f"kernel 'k', argument 1 .*: .*{message}"):
+def test_does_not_fit(cpp_type, value, named):
+    with raises_naming(gs.InvalidInput, "k", 1, named):
         packed(cpp_type, value)
 
 
@@ -145,7 +146,7 @@ def test_array_that_refuses():
         def __cuda_array_interface__(self):
             raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad")
 
-    with pytest.raises(gs.InvalidInput, match=r"argument 1.*requires grad"):
+    with raises_naming(gs.InvalidInput, 1):
         packed("float*", NeedsGradient())
 
 
@@ -153,17 +154,17 @@ def test_structs():
     pair = np.dtype([("a", "<i4"), ("b", "<f4")])
     value = np.array((1, 2.0), pair)
     assert packed_struct(value) == packed_struct(value[()]) == packed_struct(value.tobytes()) == value.tobytes()
-    with pytest.raises(gs.InvalidInput, match="expected 8 bytes, got 4"):
+    with raises_naming(gs.InvalidInput, 8, 4):
         packed_struct(b"1234")
-    with pytest.raises(gs.InvalidInput, match="expected 8 bytes or a NumPy scalar"):
+    with raises_naming(gs.InvalidInput, 8, "NumPy"):
         packed_struct((1, 2.0))
 
 
 def test_number_of_arguments():
     parameters = [Parameter(0, None, "int", "integer", 4, 0), Parameter(1, "x", "float", "float", 4, 4)]
-    with pytest.raises(gs.InvalidInput, match=r"kernel 'k' takes 2 arguments \(int, float x\), got 1"):
+    with raises_naming(gs.InvalidInput, "k", 2, 1):
         pack("k", parameters, [1])
-    with pytest.raises(gs.InvalidInput, match="kernel 'k' takes 0 arguments, got 1"):
+    with raises_naming(gs.InvalidInput, "k", 0, 1):
         pack("k", [], [1])
 
 
@@ -221,12 +222,12 @@ def test_arrays_of_a_session_that_do_not_fit_are_refused():
     freed = session_array()
     freed.free()
     for cpp_type, array in [("float*", session_array("<f8")), ("char*", session_array()), ("float*", freed)]:
-        with pytest.raises(gs.InvalidInput, match="argument 1"):
+        with raises_naming(gs.InvalidInput, 1):
             packed(cpp_type, array)
 
 
 def test_as_many_arguments_as_parameters():
     parameter = Parameter(0, None, "int", "integer", 4, 0)
     for arguments in ([], [1, 2]):
-        with pytest.raises(gs.InvalidInput, match="takes 1 argument"):
+        with raises_naming(gs.InvalidInput, 1):
             QuickPacking("k", [parameter]).pack(arguments)

@@ -175,7 +175,7 @@ def test_compiled_again_by_another_compiler_or_gpushare(source, monkeypatch):
         '#inc\\\nlude "value.h"\n#define V "value.h"\n#  include  V\n__global__ void fill(int* out) { *out = VALUE; }',
     ],
 )
-def test_not_kept_where_nobody_knows_what_is_included(tmp_path, source, folder, text):
+def test_not_kept_if_the_included_files_are_unknown(tmp_path, source, folder, text):
     for _ in range(2):
         assert not gs.Kernel(text, "fill", options=[f"-I{tmp_path}"]).compile().cached
     assert entries(folder) == []

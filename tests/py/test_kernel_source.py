@@ -110,7 +110,7 @@ def test_a_byte_order_mark_and_one_nul_behind_are_no_part_of_the_source(tmp_path
 
 def test_two_nuls_or_one_in_the_middle_are_refused():
     for text in (PTX + "\0\0", PTX.replace(" ret", "\0 ret")):
-        with pytest.raises(gs.InvalidInput, match="character NUL"):
+        with pytest.raises(gs.InvalidInput):
             kernel_source(text, "k")
 
 

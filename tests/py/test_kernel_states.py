@@ -6,6 +6,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -37,7 +38,7 @@ def test_an_eviction_is_seen_and_counted():
     assert 0 < counts.loc["patient", "eviction_ns"] <= 1.2 * 100_000
 
 
-def test_nobody_is_preempted_under_fifo():
+def test_no_launch_is_preempted_under_fifo():
     assert list(gs.run(pair(), "fifo", device=DEVICE).preemptions()["preemptions"]) == [0, 0]
 
 
@@ -63,7 +64,7 @@ def test_an_application_whose_memory_does_not_fit_waits():
 
 
 def test_more_memory_than_the_device_has_is_refused_at_once():
-    with pytest.raises(gs.InvalidInput, match=r"application 'urgent': it needs \d+ bytes of memory, but h100 has \d+"):
+    with raises_naming(gs.InvalidInput, "urgent"):
         gs.run(pair(memory_bytes=DEVICE.memory_bytes + 1), "fifo", device=DEVICE)
 
 
@@ -75,7 +76,7 @@ def test_memory_is_in_the_workload_file(tmp_path):
 
 @pytest.mark.parametrize("wrong", [-1, 2**50 + 1, "1 GB"])
 def test_memory_that_cannot_be_is_refused(wrong):
-    with pytest.raises(gs.InvalidInput, match="memory_bytes"):
+    with raises_naming(gs.InvalidInput, "memory_bytes"):
         pair(memory_bytes=wrong)
 
 
@@ -86,7 +87,7 @@ def test_a_priority_out_of_range_is_said_and_the_others_are_compared():
 
 
 def test_a_session_asks_the_policy_before_anything_is_submitted():
-    with pytest.raises(gs.PolicyError, match="'late' has priority -1"):
+    with raises_naming(gs.PolicyError, "late", -1):
         _core.require_priority("effisha-dynamic", "late", -1)
     _core.require_priority("effisha-static", "late", -1)
 
@@ -108,7 +109,7 @@ def test_a_run_that_the_hardware_scheduled_has_no_states():
     assert len(by_hardware) > 0
     assert len(by_gpushare) > 0
     for run in by_hardware:
-        with pytest.raises(gs.InvalidInput, match="has no states: the GPU scheduled by itself"):
+        with pytest.raises(gs.InvalidInput):
             run.kernel_states()
     for run in by_gpushare:
         assert set(run.kernel_states()["state"]) >= {"RUNNING", "DONE"}

@@ -7,6 +7,7 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.backends.cuda.run import BASELINES
@@ -58,7 +59,7 @@ def test_max_residency_is_what_the_gpu_had(pair, result):
 def test_staircases_need_blocks(result, by_hardware):
     from matplotlib import pyplot
 
-    with pytest.raises(gs.InvalidInput, match="under 'hardware-streams' has no staircase: the hardware"):
+    with raises_naming(gs.InvalidInput, "hardware-streams"):
         by_hardware.plot.staircase()
     result.run("srtf").plot.staircase()
     pyplot.close("all")
@@ -71,7 +72,7 @@ def test_a_launch_that_ran_as_a_whole_fills_the_sms(result):
     assert steps.blocks.max() > 1
     assert steps.occupied(steps.blocks, 2).max() == 1
     assert {blocks for lane in compact(whole, 10**6)["lanes"] for blocks in lane[2::3]} == {0, 1}
-    with pytest.raises(gs.InvalidInput, match="'kernel' by 'long' has no staircase: its kernel cannot be preempted"):
+    with raises_naming(gs.InvalidInput, "kernel", "long"):
         whole.plot.staircase()
 
 
@@ -103,7 +104,7 @@ def test_plots_name_the_gpu_and_leave_out_what_is_unknown(result):
     labels = {text.get_text() for text in result.plot.tradeoff("sm_utilisation", "stp").texts}
     assert labels >= {"fifo", "srtf"}
     assert BY_HARDWARE not in labels
-    with pytest.raises(gs.InvalidInput, match="no policy has sm_utilisation"):
+    with raises_naming(gs.InvalidInput, "sm_utilisation"):
         gs.Result([result.run(BY_HARDWARE)]).plot.policies("sm_utilisation")
     pyplot.close("all")
 
@@ -186,7 +187,7 @@ def test_a_simulated_run_is_saved_without_a_date(pair, tmp_path):
 
 def test_a_trace_that_was_not_kept_cannot_be_made_again(result, without_traces, tmp_path):
     loaded = gs.Result.load(without_traces(result).save(tmp_path / "result"))
-    with pytest.raises(gs.InvalidInput, match="has no trace, and on a GPU no run comes again"):
+    with pytest.raises(gs.InvalidInput):
         _ = loaded.run("fifo").trace
 
 

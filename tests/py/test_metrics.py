@@ -85,7 +85,7 @@ def test_slowdowns_that_cannot_be(ntt):
 
 
 def test_other_arguments_that_cannot_be():
-    with pytest.raises(gs.InvalidInput, match="alone must be positive"):
+    with pytest.raises(gs.InvalidInput):
         _core.normalized_turnaround(1, 0)
     for values, ratio in ([], 0.5), ([1], -0.1), ([1], 1.1), ([1], math.nan):
         with pytest.raises(gs.InvalidInput):

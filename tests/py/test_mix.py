@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -46,22 +47,22 @@ def test_a_min_speed_is_kept_in_prediction() -> None:
 
 
 def test_prediction_needs_two_profiled_kernels() -> None:
-    with pytest.raises(gs.InvalidInput, match="at least two kernels"):
+    with pytest.raises(gs.InvalidInput):
         _core.best_allocation(H100, [kernel_of("triad")])
     unknown = _core.KernelModel("mine", threads=64, latency_ns=100, is_profiled=False)
-    with pytest.raises(gs.InvalidInput, match="kernel 'mine' has no profile"):
+    with raises_naming(gs.InvalidInput, "mine"):
         _core.best_allocation(H100, [kernel_of("triad"), unknown])
 
 
 def test_options_are_checked() -> None:
-    for policy, words in (
-        ("mix:min_speed=2", "min_speed must be a number in 0..1"),
-        ("auto:antt=0.5", "antt must be a number in 1.."),
-        ("auto:reserve=1", "reserve must be a number in 0..0.9"),
-        ("fair:period_us=1", "period_us must be a number in 10.."),
-        ("edf:min_speed=0.1", "has no option 'min_speed'"),
+    for policy, named in (
+        ("mix:min_speed=2", ("min_speed", "0..1")),
+        ("auto:antt=0.5", ("antt", "1..")),
+        ("auto:reserve=1", ("reserve", "0..0.9")),
+        ("fair:period_us=1", ("period_us", "10..")),
+        ("edf:min_speed=0.1", "min_speed"),
     ):
-        with pytest.raises(gs.InvalidInput, match=words):
+        with raises_naming(gs.InvalidInput, named):
             gs.run(pair("triad", "nbody"), policy, device="sim:h100")
 
 
@@ -81,10 +82,10 @@ def test_edf_meets_a_deadline_that_fifo_misses() -> None:
     assert turnaround["edf"] <= 400_000 < turnaround["fifo"]
 
 
-def test_a_deadline_that_nobody_could_meet_is_refused() -> None:
-    with pytest.raises(gs.InvalidInput, match="'short': a deadline 1000 ns after its arrival cannot be met"):
+def test_an_unreachable_deadline_is_refused() -> None:
+    with raises_naming(gs.InvalidInput, "short", 1000):
         gs.run(short_and_long(1_000), "edf", device="sim:h100")
-    with pytest.raises(gs.InvalidInput, match="deadline_ns must lie in"):
+    with raises_naming(gs.InvalidInput, "deadline_ns"):
         short_and_long(0)
 
 

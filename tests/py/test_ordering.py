@@ -4,6 +4,7 @@
 import math
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -34,24 +35,24 @@ def test_arrival_is_no_ordering(three):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "named"),
     [
-        ("fast+fifo", "no ordering 'fast'; known: 'arrival', 'strings', 'cumas'"),
-        ("cumas+fast", "no policy 'fast'; known: fifo"),
-        ("cumas", "no policy 'cumas'; known: fifo"),
-        ("cumas:window=40+fifo", "window must be a number in 1..32, got '40'"),
-        ("cumas:colour=red+fifo", "no option 'colour'; known: "),
-        ("+fifo", "no ordering ''"),
-        ("cumas:pieces=fast+fifo", "pieces must be one of no, short, urgent, got 'fast'"),
-        ("cumas:objective=weighted:pieces=fast+fifo", "pieces must be one of short, no, urgent, got 'fast'"),
-        ("cumas:piece_mb=0+fifo", "piece_mb must be a number in 1e-06..1e[+]06, got '0'"),
-        ("cumas:loss=1+fifo", "loss must be a number in 0.001..0.9, got '1'"),
-        ("cumas:search_us=0+fifo", "search_us must be a number in 1..1e[+]09, got '0'"),
-        ("arrival:pieces=short+fifo", "has no option 'pieces'; it has none"),
+        ("fast+fifo", ("fast", "arrival", "strings", "cumas")),
+        ("cumas+fast", ("fast", "fifo")),
+        ("cumas", ("cumas", "fifo")),
+        ("cumas:window=40+fifo", ("window", "1..32", 40)),
+        ("cumas:colour=red+fifo", "colour"),
+        ("+fifo", ()),
+        ("cumas:pieces=fast+fifo", ("pieces", "short", "urgent", "fast")),
+        ("cumas:objective=weighted:pieces=fast+fifo", ("pieces", "short", "urgent", "fast")),
+        ("cumas:piece_mb=0+fifo", ("piece_mb", "1e-06..1e+06", 0)),
+        ("cumas:loss=1+fifo", ("loss", "0.001..0.9", 1)),
+        ("cumas:search_us=0+fifo", ("search_us", "1..1e+09", 0)),
+        ("arrival:pieces=short+fifo", "pieces"),
     ],
 )
-def test_what_is_wrong_is_said(three, name, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_what_is_wrong_is_said(three, name, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.compare(three, [name], device="sim:gtx480")
 
 
@@ -59,7 +60,7 @@ def test_applications_that_exceed_memory_wait_or_are_refused(three):
     fits = gs.run(three, "cumas:memory_gb=0.006+fifo", device="sim:gtx480")
     free = gs.run(three, "cumas+fifo", device="sim:gtx480")
     assert fits.metrics()["makespan_ns"] >= free.metrics()["makespan_ns"]
-    with pytest.raises(gs.InvalidInput, match="more than the device's memory of 3000000: copy less at a time"):
+    with raises_naming(gs.InvalidInput, 3000000):
         gs.run(three, "cumas:memory_gb=0.003+fifo", device="sim:gtx480")
 
 
@@ -88,7 +89,7 @@ def test_a_small_copy_need_not_wait_for_a_large_one():
     assert whole[0] < pieces[0] < 1.03 * whole[0]  # 2 % each way, and the small one's copies
 
 
-def test_who_orders_for_turnaround_has_pieces():
+def test_an_ordering_for_turnaround_has_pieces():
     assert turnaround_ms("cumas:objective=turnaround+fifo")[1] < 1
     assert turnaround_ms("cumas:objective=weighted:window=3+fifo")[1] < 1
     assert turnaround_ms("cumas:objective=turnaround:pieces=no+fifo")[1] > 17
@@ -117,30 +118,30 @@ def test_order_tasks():
     early = _core.order_tasks(many, "brute-force", nodes=10**12, limit_s=0.05)
     assert sorted(early.order) == list(range(20))
     assert early.lower_bound_ns <= early.cost_ns
-    with pytest.raises(gs.InvalidInput, match="no solver 'fast'; known: 'arrival'"):
+    with raises_naming(gs.InvalidInput, "fast", "arrival"):
         _core.order_tasks(tasks, "fast")
-    with pytest.raises(gs.InvalidInput, match="task 0: a duration must not be negative, got -1 ns"):
+    with raises_naming(gs.InvalidInput, 0, -1):
         _core.order_tasks([(-1, 0, 0)], "exact")
-    with pytest.raises(gs.InvalidInput, match=r"an engine is free from a time in 0\.\. ns on, got -5 ns"):
+    with raises_naming(gs.InvalidInput, "0..", -5):
         _core.order_tasks(tasks, "exact", engines_ns=(0, -5, 0))
     for wrong in (-1, math.nan, math.inf):
-        with pytest.raises(gs.InvalidInput, match="limit_s must be a number in"):
+        with raises_naming(gs.InvalidInput, "limit_s"):
             _core.order_tasks(tasks, "exact", limit_s=wrong)
 
 
 @pytest.mark.parametrize("as_printed", [True, False])
 @pytest.mark.parametrize(
-    ("tasks", "order", "message"),
+    ("tasks", "order", "named"),
     [
-        ([(1, 2, 3)], [1], "the order names task 1, but there are 1"),
-        ([(1, 2, 3)], [-1], "the order names task -1"),
-        ([(1, 2, 3)], [0, 0], "the order names task 0 twice"),
-        ([(1, -2, 3)], [0], "task 0: a duration must not be negative, got -2 ns"),
-        ([(2**62, 2**62, 2**62)], [0], "more than 200 years together"),
+        ([(1, 2, 3)], [1], 1),
+        ([(1, 2, 3)], [-1], -1),
+        ([(1, 2, 3)], [0, 0], 0),
+        ([(1, -2, 3)], [0], (0, -2)),
+        ([(2**62, 2**62, 2**62)], [0], 200),
     ],
 )
-def test_total_time_of_an_order_that_cannot_be_is_refused(tasks, order, message, as_printed):
-    with pytest.raises(ValueError, match=message):
+def test_total_time_of_an_order_that_cannot_be_is_refused(tasks, order, named, as_printed):
+    with raises_naming(ValueError, named):
         _core.total_time_ns(tasks, order, as_printed=as_printed)
 
 

@@ -59,5 +59,5 @@ def test_a_setting_that_was_cut_short_is_left_out(pairs):
     assert [(row["way"], row["pairs"]) for row in pairs.summary(by_way)] == [("server, auto", 2)]
 
 
-def test_whoever_gets_nothing_done_has_an_infinite_slowdown(pairs):
+def test_a_program_without_progress_has_an_infinite_slowdown(pairs):
     assert pairs.Shares(1.0, 0.0).antt == float("inf")

@@ -86,7 +86,7 @@ def test_a_full_quota_that_is_no_limit_leaves_nothing():
     assert there == 0
 
 
-def test_decisions_tell_who_leaves_the_rest(pair):
+def test_decisions_show_which_shares_leave_the_rest(pair):
     assert gs.run(pair, LeavesRest()).decisions()["leaves_rest"].all()
     assert not gs.run(pair, "fifo").decisions()["leaves_rest"].any()
 

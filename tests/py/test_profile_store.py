@@ -9,6 +9,7 @@ import sys
 from contextlib import closing
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.profile import (
@@ -174,9 +175,9 @@ def test_a_newer_store_is_left_alone():
     store.save(DEVICE)
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("PRAGMA user_version = 7")
-    with pytest.raises(gs.InvalidInput, match=r"newer gpushare \(schema 7, this one knows 3\)"):
+    with raises_naming(gs.InvalidInput, 7, 3):
         store.devices()
-    with pytest.raises(gs.InvalidInput, match="GPUSHARE_PROFILES"):
+    with raises_naming(gs.InvalidInput, "GPUSHARE_PROFILES"):
         store.save(DEVICE)
 
 
@@ -198,7 +199,7 @@ def test_a_file_that_is_no_store():
     path = ProfileStore().path
     path.parent.mkdir()
     path.write_text("these are no profiles, and longer than a header of SQLite would be" * 20)
-    with pytest.raises(gs.InvalidInput, match="cannot be used as a store of profiles"):
+    with pytest.raises(gs.InvalidInput):
         ProfileStore().kernels()
 
 
@@ -214,7 +215,7 @@ def test_a_damaged_document_is_said_to_be_one(text):
     change("UPDATE kernels SET document = ?", text)
     key = ProfileKey.of_profile(kernel_profile())
     for use in (store.kernels, lambda: store.find(key), lambda: store.replace(kernel_profile(), REFUSED)):
-        with pytest.raises(gs.InvalidInput, match=f"^{store.path}: "):
+        with raises_naming(gs.InvalidInput, store.path):
             use()
 
 
@@ -223,7 +224,7 @@ def test_a_store_of_no_version():
     store.save(DEVICE)
     change("PRAGMA user_version = -5")
     for use in (store.devices, store.require_usable, lambda: store.save(DEVICE)):
-        with pytest.raises(gs.InvalidInput, match="is no store of profiles: its schema is -5"):
+        with raises_naming(gs.InvalidInput, -5):
             use()
 
 
@@ -258,43 +259,41 @@ def with_counted(**changes):
 
 
 @pytest.mark.parametrize(
-    ("document", "message"),
+    ("document", "named"),
     [
-        (without("registers"), "key 'registers': Field required"),
+        (without("registers"), "registers"),
         (to_document(kernel_profile()) | {"regsters": 1}, "regsters"),
-        (to_document(kernel_profile()) | {"registers": "20"}, "key 'registers': Input should be a valid integer"),
+        (to_document(kernel_profile()) | {"registers": "20"}, "registers"),
         (to_document(kernel_profile()) | {"block": [32, 8]}, "block"),
-        (without("") | {"against_sms": {**to_document(kernel_profile())["against_sms"], "sms": [1]}}, "of one length"),
+        (without("") | {"against_sms": {**to_document(kernel_profile())["against_sms"], "sms": [1]}}, ()),
         (without("") | {"counters": {"passes": 1}}, "counters.warp_instructions"),
-        (without("") | {"alone_ns": []}, "key 'alone_ns' must have a value"),
-        (without("") | {"alone_ns": [5, 0]}, "key 'alone_ns' must lie in 1..9223372036854775807, got 0"),
-        (with_counted(warp_instructions=10**400), "'counters.warp_instructions' must lie in 0..9223372036854775807"),
-        (with_counted(dram_read_bytes=10**400), "got 10000000000000000000... (401 digits)"),
-        (with_counted(dram_read_bytes=10**5000), "Exceeds the limit"),
+        (without("") | {"alone_ns": []}, "alone_ns"),
+        (without("") | {"alone_ns": [5, 0]}, ("alone_ns", "1..9223372036854775807", 0)),
+        (with_counted(warp_instructions=10**400), ("counters.warp_instructions", "0..9223372036854775807")),
+        (with_counted(dram_read_bytes=10**400), ("10000000000000000000...", 401)),
+        (with_counted(dram_read_bytes=10**5000), ()),
     ],
 )
-def test_documents_that_are_none(document, message):
-    with pytest.raises(gs.InvalidInput) as caught:
+def test_documents_that_are_none(document, named):
+    with raises_naming(gs.InvalidInput, "here", named):
         from_document(KernelProfile, document, "here")
-    assert str(caught.value).startswith("here: ")
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ("format = ", "is not TOML"),
-        ("[[kernel]]\nname = 'x'", "key 'format' is None"),
-        ("format = 2", "key 'format' is 2"),
-        ("format = 1\n[kernel]\nname = 'x'", r"must be written \[\[kernel\]\]"),
-        ("format = 1\n[[kernel]]\nname = 'x'", "kernel 1: key"),
-        ("format = 1\n[[device]]\nsms = 2026-01-01", "device 1"),
+        ("format = ", ()),
+        ("[[kernel]]\nname = 'x'", "format"),
+        ("format = 2", ("format", 2)),
+        ("format = 1\n[kernel]\nname = 'x'", ()),
+        ("format = 1\n[[kernel]]\nname = 'x'", 1),
+        ("format = 1\n[[device]]\nsms = 2026-01-01", 1),
     ],
 )
-def test_files_that_are_none(tmp_path, text, message):
+def test_files_that_are_none(tmp_path, text, named):
     path = tmp_path / "profiles.toml"
     path.write_text(text)
-    with pytest.raises(gs.InvalidInput, match=message):
+    with raises_naming(gs.InvalidInput, named):
         read_profiles(path)
-    with pytest.raises(gs.InvalidInput, match="cannot be read"):
+    with pytest.raises(gs.InvalidInput):
         read_profiles(tmp_path / "missing.toml")

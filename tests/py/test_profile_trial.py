@@ -169,7 +169,7 @@ def test_energy_without_that_of_the_data(monkeypatch):
 
 def test_a_counter_that_stands_still():
     board = Board(power_w=0)
-    with pytest.raises(EnergyUnknownError, match="stands still"):
+    with pytest.raises(EnergyUnknownError):
         per_piece(board.millijoules, lambda: board.work(1_000_000, 0), 1_000_000, lambda: board.now_ns)
 
 

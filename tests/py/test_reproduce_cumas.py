@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS's evaluation; how good its figures are is for docs/cumas.md to say."""
+"""CuMAS's evaluation; how good its figures are is for docs/papers/cumas.md to say."""
 
 import pytest
 
 import gpushare as gs
 from gpushare.backends.simulator.simulation import alone_times
 from gpushare.reproduce import reproduce
-from gpushare.reproduce.cumas import INTRODUCTION, PAPER, permutations, policy_of
+from gpushare.reproduce.cumas import PAPER, permutations, policy_of
 from gpushare.reproduce.cumas_arrivals import small_among_large
 from gpushare.reproduce.cumas_elsewhere import without_delays
 from gpushare.reproduce.cumas_scaled import every_launch, modelled, scaled_applications
@@ -133,8 +133,3 @@ def test_the_prediction_is_what_orderings_know():
     assert best.record.makespan <= strings.record.makespan
     kernels_ns = sum(isinstance(each, gs.Launch) for app in models.applications for each in app.operations) * 300_000
     assert best.record.makespan > kernels_ns
-
-
-def test_the_page_has_the_introduction(request):
-    page = (request.config.rootpath / "docs" / "cumas.md").read_text(encoding="utf-8")
-    assert INTRODUCTION.strip() in page

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reproduction as text, Markdown and JSON; how good the figures are is for docs/srtf.md to say."""
+"""A reproduction as text, Markdown and JSON; how good the figures are is for docs/papers/srtf.md to say."""
 
 import pandas as pd
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.reproduce import reproduce
@@ -13,12 +14,12 @@ from gpushare.reproduce.srtf_claims import CLAIMS, claims_section
 @pytest.fixture
 def reproduction():
     table = pd.DataFrame({"stp paper": [1.5, float("nan")], "stp deviation": [0.031, float("nan")]}, ["srtf", "even"])
-    return Reproduction("A paper", (Section("Table 5", table, "A note."),), "An introduction.\n")
+    return Reproduction("A paper", (Section("Table 5", table, "A note."),))
 
 
-def test_markdown_has_introduction_tables_and_notes(reproduction):
+def test_markdown_has_tables_and_notes(reproduction):
     assert reproduction.to_markdown() == (
-        "# A paper\n\nAn introduction.\n\n## Table 5\n\n"
+        "# A paper\n\n## Table 5\n\n"
         "|  | stp paper | stp deviation |\n|---|---:|---:|\n| srtf | 1.50 | +3.1% |\n| even |  |  |\n\nA note.\n"
     )
 
@@ -26,11 +27,6 @@ def test_markdown_has_introduction_tables_and_notes(reproduction):
 def test_markdown_of_a_table_with_two_indices():
     table = pd.DataFrame({"group": ["a"], "model": ["b|c"], "median": ["1.00"]}).set_index(["group", "model"])
     assert markdown_table(table) == "| group | model | median |\n|---|---|---:|\n| a | b\\|c | 1.00 |"
-
-
-def test_text_and_json_leave_the_introduction_out(reproduction):
-    assert "introduction" not in reproduction.text()
-    assert "introduction" not in reproduction.to_json()
 
 
 def test_claims_are_counted_over_the_pairs():
@@ -56,7 +52,7 @@ def test_claims_tell_how_far_seeds_differ():
 
 @pytest.mark.parametrize(("paper", "device"), [("cumas", None), ("slate", None), ("slate", "sim:titan-xp")])
 def test_seeds_are_refused_where_nothing_varies(paper, device):
-    with pytest.raises(gs.InvalidInput, match=f"nothing varies from seed to seed in the reproduction of '{paper}'"):
+    with raises_naming(gs.InvalidInput, paper):
         reproduce(paper, seeds=2, device=device)
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -52,7 +53,7 @@ def after_a_long_one(ordering, policy="fifo"):
         return session.finish(PATIENCE_S)
 
 
-def test_whoever_is_shortest_goes_next():
+def test_the_shortest_task_goes_next():
     run = after_a_long_one(SHORTEST_FIRST)
     assert began(run) == ["hold", "short", "middle", "long"]
     assert overlapping(run) == 0
@@ -96,7 +97,7 @@ def test_what_is_held_back_waits():
         (held,) = [each for each in session.status().applications if each.name == "bob"]
         assert (held.state, held.kernel, held.blocks, held.waiting) == ("waiting", "of 7 ms", 15, 1)
         bob.cancel()
-        with pytest.raises(gs.Cancelled, match="'bob'"):
+        with raises_naming(gs.Cancelled, "bob"):
             job.result(PATIENCE_S)
         assert [each.name for each in session.status().applications] == ["alice"]
         alice.cancel()
@@ -107,7 +108,7 @@ def test_what_is_held_back_waits():
     assert run.launches()["application"].tolist() == ["alice", "carol"]
 
 
-def test_nobody_waits_for_whoever_was_cancelled():
+def test_a_cancelled_application_is_not_waited_for():
     with gs.Session(DEVICE, "fifo", ordering="cumas") as session:
         alice, bob = session.application("alice"), session.application("bob")
         for _ in range(3):
@@ -152,23 +153,22 @@ def test_another_policy_leaves_the_ordering():
 
 
 @pytest.mark.parametrize(
-    ("ordering", "message"),
+    ("ordering", "named"),
     [
-        ("fast", "no ordering 'fast'; known: 'arrival', 'strings', 'cumas'"),
-        ("cumas:window=40", "window must be a number in 1..32, got '40'"),
-        ("cumas:memory_gb=1", "memory_gb is for workloads known beforehand"),
-        ("cumas+srtf", "no ordering 'cumas[+]srtf'"),
-        (3, "ordering must be a name, got 3"),
+        ("fast", ("fast", "arrival", "strings", "cumas")),
+        ("cumas:window=40", ("window", "1..32", 40)),
+        ("cumas:memory_gb=1", "memory_gb"),
+        ("cumas+srtf", "cumas+srtf"),
+        (3, ("ordering", 3)),
     ],
 )
-def test_orderings_that_cannot_be(ordering, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_orderings_that_cannot_be(ordering, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.Session(DEVICE, "fifo", ordering=ordering)
 
 
 def test_an_ordering_is_no_part_of_a_policy():
-    message = "'cumas[+]srtf': here take 'srtf'; 'cumas' is said where a session is opened"
-    with pytest.raises(gs.InvalidInput, match=message):
+    with raises_naming(gs.InvalidInput, "cumas+srtf"):
         gs.Session(DEVICE, "cumas+srtf")
-    with gs.Session(DEVICE, "fifo") as session, pytest.raises(gs.InvalidInput, match=message):
+    with gs.Session(DEVICE, "fifo") as session, raises_naming(gs.InvalidInput, "cumas+srtf"):
         session.set_policy("cumas+srtf")

@@ -2,6 +2,7 @@
 """What a session says of policies that it cannot have, and of those that misbehave."""
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -32,28 +33,28 @@ class BrokenByPriorities(gs.Policy):
 
 @pytest.mark.parametrize("policy", ["sjf", "ljf", "srtf-zero-sampling", "arrival+sjf"])
 def test_oracles_are_refused(policy):
-    with pytest.raises(gs.InvalidInput, match=r"has to be told what launches take alone.*take srtf"):
+    with pytest.raises(gs.InvalidInput):
         gs.Session(DEVICE, policy)
     with gs.Session(DEVICE, "fifo") as session:
-        with pytest.raises(gs.InvalidInput, match="has to be told what launches take alone"):
+        with pytest.raises(gs.InvalidInput):
             session.set_policy(policy)
         submit(session.application("a")).result(PATIENCE_S)
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"),
-    [(Broken(), "^policy 'Broken' raised ValueError: oh"), (Starving(), "^policy 'Starving': .*idle for ever")],
+    ("policy", "named"),
+    [(Broken(), ("Broken", "ValueError")), (Starving(), "Starving")],
 )
-def test_a_policy_that_misbehaves_is_told_by_name(policy, message):
+def test_a_policy_that_misbehaves_is_told_by_name(policy, named):
     session = gs.Session(DEVICE, policy)
-    with pytest.raises(gs.PolicyError, match=message):
+    with raises_naming(gs.PolicyError, named):
         submit(session.application("a")).result(PATIENCE_S)
 
 
 def test_a_policy_that_cannot_take_over_is_told_by_name_and_the_last_goes_on():
     with gs.Session(DEVICE, "fifo") as session:
         job = submit(session.application("a"), 50)
-        with pytest.raises(gs.PolicyError, match=r"^policy 'Broken' raised ValueError: oh"):
+        with raises_naming(gs.PolicyError, "Broken", "ValueError"):
             session.set_policy(Broken())
         job.result(PATIENCE_S)
 
@@ -62,7 +63,7 @@ def test_a_policy_that_a_priority_breaks_is_told_by_name():
     with gs.Session(DEVICE, BrokenByPriorities()) as session:
         application = session.application("a")
         submit(application, 50)
-        with pytest.raises(gs.PolicyError, match=r"^policy 'BrokenByPriorities' raised ValueError: too urgent"):
+        with raises_naming(gs.PolicyError, "BrokenByPriorities", "ValueError"):
             application.set_priority(1)
 
 

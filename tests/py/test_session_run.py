@@ -19,7 +19,7 @@ def durations(run):
     return (launches["end_ns"] - launches["arrival_ns"]).tolist()
 
 
-def test_who_was_alone_took_as_long_as_alone():
+def test_an_application_by_itself_has_no_slowdown():
     varied = model(block_ms=200, variation_ratio=0.8)  # the clock goes on between two submissions
     with gs.Session("sim:gtx480", "fifo") as session:
         alice = session.application("alice")
@@ -31,7 +31,7 @@ def test_who_was_alone_took_as_long_as_alone():
     assert run.ntt() == pytest.approx([1], rel=0.01)
 
 
-def test_who_was_cancelled_before_a_block_of_it_began_is_no_part_of_it(tmp_path):
+def test_an_application_cancelled_before_its_first_block_is_left_out(tmp_path):
     with gs.Session("sim:gtx480", "fifo") as session:
         alice, bob = session.application("alice"), session.application("bob")
         alice.submit(model(block_ms=50), grid=1000, block=192)

@@ -5,9 +5,12 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from live_sessions import started
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -28,16 +31,6 @@ def submit(application, blocks=15, *, block_ms=1.0, name="kernel"):
 def session():
     with gs.Session(DEVICE, "srtf") as session:
         yield session
-
-
-def started(session, name):
-    """The application's status, once its first block has begun."""
-    end = time.monotonic() + PATIENCE_S
-    while time.monotonic() < end:
-        for each in session.status().applications:
-            if each.name == name and each.started > 0:
-                return each
-    raise AssertionError(f"{name} never began")
 
 
 def test_finish_returns_a_run(session):
@@ -72,9 +65,9 @@ def test_speed():
         submit(session.application("alice"), block_ms=200_000).result(PATIENCE_S)
         assert 0.02 < time.monotonic() - begin < 2 * PATIENCE_S
         assert session.finish().record.makespan > 200e9
-    with pytest.raises(gs.InvalidInput, match="speed"):
+    with raises_naming(gs.InvalidInput, "speed"):
         gs.Session(DEVICE, speed=0)
-    with pytest.raises(gs.InvalidInput, match="speed is for simulated devices"):
+    with pytest.raises(gs.InvalidInput):
         gs.Session("cuda:0", speed=2)
 
 
@@ -90,23 +83,23 @@ def test_kernels_of_the_suite():
     assert run.metrics()["stp"] > 0.5
 
 
-def test_kernels_that_nobody_measured(session):
+def test_kernels_without_a_model_are_refused(session):
     kernel = gs.Kernel("__global__ void mine() {}", "mine")
-    with pytest.raises(gs.InvalidInput, match="'mine' is CUDA code and has no model"):
+    with raises_naming(gs.InvalidInput, "mine"):
         session.application("alice").submit(kernel, grid=1, block=32)
 
 
 @pytest.mark.parametrize(
-    ("launch", "message"),
+    ("launch", "named"),
     [
-        ({"block": 64}, "block has 64 threads, but the model is of 192"),
-        ({"grid": 0}, r"grid\.x must lie in 1\.\."),
-        ({"grid": 1.5}, "grid must be a whole number"),
-        ({"args": 5}, "args must be a list"),
+        ({"block": 64}, (64, 192)),
+        ({"grid": 0}, ("grid.x", "1..")),
+        ({"grid": 1.5}, "grid"),
+        ({"args": 5}, "args"),
     ],
 )
-def test_launches_that_cannot_be(session, launch, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_launches_that_cannot_be(session, launch, named):
+    with raises_naming(gs.InvalidInput, named):
         session.application("alice").submit(model(), **({"grid": 1, "block": 192} | launch))
 
 
@@ -121,28 +114,19 @@ def test_arrays(session):
     assert not session.zeros((2, 3), np.int16).numpy().any()
     assert not hasattr(array, "__cuda_array_interface__")
     array.free()
-    with pytest.raises(gs.InvalidInput, match="has been freed"):
+    with pytest.raises(gs.InvalidInput):
         array.numpy()
 
 
 def test_many_threads_submit(session):
-    errors = []
-
     def work(number):
-        try:
-            application = session.application(f"thread {number}")
-            jobs = [submit(application, 3, block_ms=0.001) for _ in range(50)]
-            jobs[-1].result(PATIENCE_S)
-            assert all(job.done() for job in jobs)
-        except BaseException as error:
-            errors.append(error)
+        application = session.application(f"thread {number}")
+        jobs = [submit(application, 3, block_ms=0.001) for _ in range(50)]
+        jobs[-1].result(PATIENCE_S)
+        assert all(job.done() for job in jobs)
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
     assert [len(each.operations) for each in session.finish().workload.applications] == [50] * 4
 
 
@@ -167,10 +151,10 @@ def test_a_policy_that_fails():
     with gs.Session(DEVICE, Fails()) as session:
         application = session.application("alice")
         job = submit(application)
-        with pytest.raises(gs.PolicyError, match="not today"):
+        with raises_naming(gs.PolicyError, "not today"):
             job.result(PATIENCE_S)
         for action in (job.result, session.finish):
-            with pytest.raises(gs.PolicyError, match="not today"):
+            with raises_naming(gs.PolicyError, "not today"):
                 action()
 
 
@@ -178,18 +162,18 @@ def test_close_does_not_wait():
     with gs.Session(DEVICE, "fifo") as session:
         job = submit(session.application("slow"), block_ms=1e5)
         assert not job.done()
-        with pytest.raises(TimeoutError, match="job 'kernel' of 'slow' has not ended within"):
+        with raises_naming(TimeoutError, "kernel", "slow"):
             job.result(timeout=0.01)
-    with pytest.raises(gs.DeviceError, match="the session has been closed"):
+    with pytest.raises(gs.DeviceError):
         job.result(timeout=1)
-    with pytest.raises(gs.InvalidInput, match="finished"):
+    with pytest.raises(gs.InvalidInput):
         session.status()
 
 
 def test_finish_gives_up(session):
     submit(session.application("slow"), block_ms=1e5)
     started(session, "slow")
-    with pytest.raises(gs.DeviceError, match="jobs did not end in time; still running: 'kernel' of 'slow'"):
+    with raises_naming(gs.DeviceError, "kernel", "slow"):
         session.finish(timeout=0.2)
 
 
@@ -205,7 +189,7 @@ def test_cancelled_jobs_say_so_and_others_go_on():
         gone.cancel()
         gone.cancel()
         for job in [*jobs, *jobs]:
-            with pytest.raises(gs.Cancelled, match="application 'gone' has been cancelled"):
+            with raises_naming(gs.Cancelled, "gone"):
                 job.result(PATIENCE_S)
         with pytest.raises(gs.Cancelled):
             submit(gone)
@@ -222,7 +206,7 @@ def test_cancelled_jobs_say_so_and_others_go_on():
 def test_cancel_before_anything_was_submitted(session):
     application = session.application("early")
     application.cancel()
-    with pytest.raises(gs.Cancelled, match="application 'early' has been cancelled"):
+    with raises_naming(gs.Cancelled, "early"):
         submit(application)
     submit(session.application("late")).result(PATIENCE_S)
     assert [each.name for each in session.finish().workload.applications] == ["late"]
@@ -240,9 +224,9 @@ def test_another_policy_takes_over():
             urgent.result(0.05)
         session.set_policy("effisha-static")
         urgent.result(PATIENCE_S)
-        with pytest.raises(gs.InvalidInput, match="no policy 'none'"):
+        with raises_naming(gs.InvalidInput, "none"):
             session.set_policy("none")
-        with pytest.raises(gs.InvalidInput, match="a policy must be a name or an instance"):
+        with raises_naming(gs.InvalidInput, "policy"):
             session.set_policy(5)
 
 
@@ -255,7 +239,7 @@ def test_priorities_change():
         job = submit(second)
         with pytest.raises(TimeoutError):
             job.result(0.05)
-        with pytest.raises(gs.InvalidInput, match="priority 6 is above 5"):
+        with raises_naming(gs.InvalidInput, 6, 5):
             second.set_priority(6)
         second.set_priority(4)
         job.result(PATIENCE_S)
@@ -286,12 +270,12 @@ def test_status_of_an_application(session):
 def test_a_refused_first_launch_loses_nothing(session):
     alice, bob = session.application("alice"), session.application("bob")
     submit(alice)
-    with pytest.raises(gs.InvalidInput, match="no block of it fits an SM"):
+    with pytest.raises(gs.InvalidInput):
         bob.submit(gs.KernelModel("big", threads=64, registers_per_thread=4096, latency_ns=1000), grid=1, block=64)
     assert [each.name for each in session.finish().workload.applications] == ["alice"]
 
 
-def test_who_was_late():
+def test_missed_deadlines_are_counted():
     with gs.Session("sim:h100", "even") as session:
         names = {"late": 1e6, "in time": 1e12, "without": None}
         applications = [session.application(name, deadline_ns=deadline) for name, deadline in names.items()]
@@ -304,7 +288,7 @@ def test_who_was_late():
 
 def test_a_wrong_timeout_leaves_the_session_open(session):
     submit(session.application("alice"))
-    with pytest.raises(gs.InvalidInput, match="timeout"):
+    with raises_naming(gs.InvalidInput, "timeout"):
         session.finish(timeout=-1)
     assert len(session.finish().workload.applications) == 1
 
@@ -336,7 +320,7 @@ def test_another_policy_looks_at_priorities_as_they_are():
         submit(bob).result(PATIENCE_S)
         for application in (bob, late):
             application.set_priority(-3)
-            with pytest.raises(gs.PolicyError, match=application.name):
+            with raises_naming(gs.PolicyError, application.name):
                 session.set_policy("effisha-dynamic")
             application.set_priority(3)
         session.set_policy("effisha-dynamic")
@@ -345,31 +329,31 @@ def test_another_policy_looks_at_priorities_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("launch", "message"),
+    ("launch", "named"),
     [
-        ({"grid": (1, 2, 3, 4)}, "grid must be a whole number, or up to 3 of them"),
-        ({"grid": ()}, "grid must be a whole number, or up to 3 of them"),
-        ({"grid": "ab"}, "grid must be a whole number, or up to 3 of them"),
-        ({"grid": 2.5}, "grid must be a whole number"),
-        ({"grid": 0}, r"grid\.x must lie in"),
-        ({"grid": (1, 70_000)}, r"grid\.y must lie in"),
-        ({"grid": (2**17, 2**16 - 1)}, r"blocks; at most 2147483647 can be run"),
-        ({"grid": 2**33}, r"grid\.x must lie in"),
-        ({"shared_bytes": -1}, "shared_bytes must lie in"),
-        ({"shared_bytes": 2**21}, "shared_bytes must lie in"),
-        ({"shared_bytes": 0.5}, "shared_bytes must be a whole number"),
-        ({"block": (192, 1, 1, 1)}, "block must be a whole number, or up to 3 of them"),
+        ({"grid": (1, 2, 3, 4)}, ("grid", 3)),
+        ({"grid": ()}, ("grid", 3)),
+        ({"grid": "ab"}, ("grid", 3)),
+        ({"grid": 2.5}, "grid"),
+        ({"grid": 0}, "grid.x"),
+        ({"grid": (1, 70_000)}, "grid.y"),
+        ({"grid": (2**17, 2**16 - 1)}, 2147483647),
+        ({"grid": 2**33}, "grid.x"),
+        ({"shared_bytes": -1}, "shared_bytes"),
+        ({"shared_bytes": 2**21}, "shared_bytes"),
+        ({"shared_bytes": 0.5}, "shared_bytes"),
+        ({"block": (192, 1, 1, 1)}, ("block", 3)),
     ],
 )
-def test_a_launch_that_a_gpu_refuses_is_refused(session, launch, message):
+def test_a_launch_that_a_gpu_refuses_is_refused(session, launch, named):
     application = session.application(f"refused {launch}")
-    with pytest.raises(gs.InvalidInput, match=message):
+    with raises_naming(gs.InvalidInput, named):
         application.submit(model(), **{"grid": 1, "block": 192} | launch)
 
 
 @pytest.mark.parametrize("name", ["a\x1b[2J", "a\nb", "\x9b1m", "\x7f", "\t"])
 def test_names_with_control_characters_are_refused(session, name):
-    with pytest.raises(gs.InvalidInput, match="no control characters"):
+    with pytest.raises(gs.InvalidInput):
         session.application(name)
-    with pytest.raises(gs.InvalidInput, match="no control characters"):
+    with pytest.raises(gs.InvalidInput):
         gs.KernelModel(name, threads=32, latency_ns=1)

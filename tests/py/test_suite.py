@@ -9,6 +9,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import suite
@@ -131,7 +132,7 @@ def test_large_cases_fill_an_h100_and_its_memory_holds_them(kernel):
 
 
 def test_an_unknown_size_lists_the_known_ones():
-    with pytest.raises(gs.InvalidInput, match="no size 'huge'; known: small, large"):
+    with raises_naming(gs.InvalidInput, "huge", "small", "large"):
         KERNELS["triad"].case("huge")
 
 

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.model.device_file import device_to_dict
@@ -29,7 +30,7 @@ def test_models_of_one_name_that_differ_are_told_apart():
 
 
 def test_of_nothing_there_is_none():
-    with pytest.raises(gs.InvalidInput, match="there is no workload to be put together"):
+    with pytest.raises(gs.InvalidInput):
         gs.together([])
 
 
@@ -60,14 +61,14 @@ def test_names_with_every_kind_of_letter_survive(tmp_path):
 
 @pytest.mark.parametrize("workloads", [None, 3, "pair.toml", ["pair.toml"], [None]], ids=repr)
 def test_what_is_no_list_of_workloads(pair, workloads):
-    with pytest.raises(gs.InvalidInput, match=r"together: workloads must be a list of gpushare\.Workload, got"):
+    with raises_naming(gs.InvalidInput, "workloads", "gpushare.Workload"):
         gs.together(workloads)
-    with pytest.raises(gs.InvalidInput, match="together: workloads must be a list"):
+    with raises_naming(gs.InvalidInput, "workloads"):
         gs.together(pair)
 
 
 @pytest.mark.parametrize("text", ["a\nb = 1", "a\rb", "a\x00b", "a\x1b[2J", "a\x7f", "a\u2028b", "a\udc80b"], ids=ascii)
-def test_comments_are_anybodys_text(pair, tmp_path, text):
+def test_comments_may_be_any_text(pair, tmp_path, text):
     written = workload_text(pair, [text], {"kernel": text})
     (tmp_path / "w.toml").write_bytes(written.encode())
     assert gs.Workload.from_toml(tmp_path / "w.toml") == pair
@@ -101,7 +102,7 @@ def test_a_model_called_like_a_cuda_kernel_keeps_its_name_in_every_order(tmp_pat
 
 def test_two_models_of_one_name_cannot_be_written():
     launches = [gs.Launch(gs.KernelModel("f", 64, latency_ns=latency_ns), 5) for latency_ns in (10, 20)]
-    with pytest.raises(gs.InvalidInput, match="two kernels share the name 'f'"):
+    with raises_naming(gs.InvalidInput, "f"):
         gs.Workload("w", [gs.Application("a", launches)]).to_dict()
 
 

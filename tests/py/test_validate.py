@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
+from messages import assert_names, raises_naming
 
 import gpushare as gs
 from gpushare.cli import main
@@ -69,48 +70,48 @@ def test_a_recording_is_what_was_saved(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        (None, "cannot be read"),
-        ("{", "is not JSON"),
-        ("[" * 200_000, "lists or tables lie too deep in one another"),
-        ("[]", "no recording of 'gpushare validation 1'"),
-        ('{"format": "gpushare validation 9"}', "its format is 'gpushare validation 9'"),
-        ('{"format": "gpushare validation 1"}', "key 'size'"),
+        (None, ()),
+        ("{", ()),
+        ("[" * 200_000, ()),
+        ("[]", "gpushare validation 1"),
+        ('{"format": "gpushare validation 9"}', "gpushare validation 9"),
+        ('{"format": "gpushare validation 1"}', "size"),
     ],
 )
-def test_what_is_no_recording(tmp_path, text, message):
+def test_what_is_no_recording(tmp_path, text, named):
     path = tmp_path / "some.json"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(gs.InvalidInput, match=message):
+    with raises_naming(gs.InvalidInput, named):
         Recording.load(path)
 
 
 @pytest.mark.parametrize(
-    ("part", "changes", "message"),
+    ("part", "changes", "named"),
     [
-        ("solo", {"turnaround_ns": []}, "key 'solo.0.turnaround_ns' holds no time"),
-        ("solo", {"turnaround_ns": [0]}, "key 'solo.0.turnaround_ns' holds a time of 0 ns"),
-        ("solo", {"turnaround_ns": [10**400]}, "key 'solo.0.turnaround_ns' holds a time that is too long"),
-        ("solo", {"sms": 0}, "key 'solo.0.sms' must lie in 1..132, got 0"),
-        ("solo", {"sms": 133}, "key 'solo.0.sms' must lie in 1..132, got 133"),
-        ("solo", {"residency": -1}, "key 'solo.0.residency' must lie in 0.."),
-        ("alone", {"turnaround_ns": [0, 0, 0]}, "key 'alone.0.turnaround_ns' holds a time of 0 ns"),
-        ("alone", {"launches": 0}, "key 'alone.0.launches' must lie in 1.."),
-        ("pairs", {"turnaround_ns": []}, "key 'pairs.0.turnaround_ns' holds no time"),
-        ("pairs", {"turnaround_ns": [[1, 0]]}, "key 'pairs.0.turnaround_ns' holds a time of 0 ns"),
-        ("pairs", {"way": "split:x"}, "key 'pairs.0.way' must be 'split:N' with N in 1..131 .*, got 'split:x'"),
-        ("pairs", {"way": "split:132"}, "with N in 1..131 for a GPU of 132 SMs, got 'split:132'"),
+        ("solo", {"turnaround_ns": []}, "solo.0.turnaround_ns"),
+        ("solo", {"turnaround_ns": [0]}, ("solo.0.turnaround_ns", 0)),
+        ("solo", {"turnaround_ns": [10**400]}, "solo.0.turnaround_ns"),
+        ("solo", {"sms": 0}, ("solo.0.sms", "1..132", 0)),
+        ("solo", {"sms": 133}, ("solo.0.sms", "1..132", 133)),
+        ("solo", {"residency": -1}, ("solo.0.residency", "0..")),
+        ("alone", {"turnaround_ns": [0, 0, 0]}, ("alone.0.turnaround_ns", 0)),
+        ("alone", {"launches": 0}, ("alone.0.launches", "1..")),
+        ("pairs", {"turnaround_ns": []}, "pairs.0.turnaround_ns"),
+        ("pairs", {"turnaround_ns": [[1, 0]]}, ("pairs.0.turnaround_ns", 0)),
+        ("pairs", {"way": "split:x"}, ("pairs.0.way", "split:N", "1..131", "split:x")),
+        ("pairs", {"way": "split:132"}, ("1..131", 132, "split:132")),
     ],
 )
-def test_a_damaged_recording_is_refused(tmp_path, part, changes, message):
+def test_a_damaged_recording_is_refused(tmp_path, part, changes, named):
     path = tmp_path / "some.json"
     asked_for().save(path)
     content = json.loads(path.read_text())
     content[part][0].update(changes)
     path.write_text(json.dumps(content))
-    with pytest.raises(gs.InvalidInput, match=f"^{path}: .*{message}"):
+    with raises_naming(gs.InvalidInput, path, named):
         Recording.load(path)
 
 
@@ -124,7 +125,7 @@ def test_a_kernel_that_never_ended_alone_is_recorded_as_a_failure_only(monkeypat
 
 
 def test_a_split_of_a_larger_gpu_is_refused():
-    with pytest.raises(gs.InvalidInput, match=r"'split:N' with N in 1\.\.14 for a GPU of 15 SMs, got 'split:66'"):
+    with raises_naming(gs.InvalidInput, "split:N", "1..14", 15, "split:66"):
         policy_of("split:66", NAMES, 15)
 
 
@@ -207,21 +208,21 @@ def test_the_command_as_json(recorded):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        (["--record-only"], "--record-only needs --save"),
-        (["--from", "x.json", "--save", "y.json"], "leave out --save"),
-        (["--from", "x.json"], "cannot be read"),
-        (["--from", "x.json", "--size", "large", "--repeats", "2"], "recorded: leave out --size and --repeats"),
-        (["--from", "x.json", "--device", "cuda:1"], "recorded: leave out --device"),
-        (["--splits", "a"], "--splits must be whole numbers"),
-        (["--kernels", "nobody"], "no kernel 'nobody'"),
+        (["--record-only"], ("--record-only", "--save")),
+        (["--from", "x.json", "--save", "y.json"], "--save"),
+        (["--from", "x.json"], ()),
+        (["--from", "x.json", "--size", "large", "--repeats", "2"], ("--size", "--repeats")),
+        (["--from", "x.json", "--device", "cuda:1"], "--device"),
+        (["--splits", "a"], "--splits"),
+        (["--kernels", "nobody"], "nobody"),
     ],
 )
-def test_what_the_command_refuses(arguments, message, monkeypatch, tmp_path):
+def test_what_the_command_refuses(arguments, named, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GPUSHARE_LIBCUDA", "/nowhere/libcuda.so.1")
-    assert message in validate(*arguments, code=2).stderr
+    assert_names(validate(*arguments, code=2).stderr, named)
 
 
 ENDLESS = """
@@ -253,15 +254,13 @@ def test_ctrl_c_ends_a_case_that_would_take_for_ever():
     assert "KeyboardInterrupt" in errors
 
 
-@pytest.mark.parametrize(
-    ("output", "message"), [("file/below", "Not a directory"), ("taken", "points.csv: is a folder")]
-)
-def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, monkeypatch, tmp_path, output, message):
+@pytest.mark.parametrize(("output", "named"), [("file/below", ()), ("taken", "points.csv")])
+def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, monkeypatch, tmp_path, output, named):
     (tmp_path / "file").touch()
     (tmp_path / "taken" / "points.csv").mkdir(parents=True)
     monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: pytest.fail("it ran"))
     said = validate("--from", str(recorded), "--output", str(tmp_path / output), code=2)
-    assert message in said.stderr
+    assert_names(said.stderr, named)
     assert said.stdout == ""
 
 
@@ -273,7 +272,7 @@ def test_a_file_that_fails_after_the_work_costs_nothing_else(recorded, simulated
     folder.mkdir()
     (folder / "errors.png").write_text("before")  # it alone has a mode to keep
     said = validate("--from", str(recorded), "--output", str(folder), *json_or_table, code=2)
-    assert "errors.png: cannot be written: No space left on device" in said.stderr
+    assert_names(said.stderr, "errors.png")
     assert (folder / "errors.png").read_text() == "before"
     assert "points.csv" in {path.name for path in folder.iterdir()}
     if json_or_table:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator against what an H100 did (tests/data/gpu_validation), in so small a part that it takes seconds.
 
-All of it is in docs/validation.md.
+All of it is in docs/results/simulator-accuracy.md.
 """
 
 import dataclasses
@@ -11,6 +11,7 @@ import pathlib
 
 import pytest
 from click.testing import CliRunner
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.cli import main
@@ -75,13 +76,13 @@ def test_a_part_of_a_recording(recording):
     assert [run.way for run in part.pairs] == ["srtf", "split:44", "split:66"]
     assert {run.kernel for run in part.solo} == {"md5", "triad"}
     assert selected(recording, splits=[]).ways == ["fifo", "mpmax", "even", "srtf"]
-    for wrong, message in (
-        ({"kernels": ["lbm"]}, "no kernel 'lbm' in the recording; it has: matrix_product,"),
-        ({"kernels": []}, "name a kernel of the recording: matrix_product,"),
-        ({"policies": ["split:44"]}, "no policy 'split:44'"),
-        ({"splits": [45]}, "no split 'split:45'.*split:44"),
+    for wrong, named in (
+        ({"kernels": ["lbm"]}, ("lbm", "matrix_product")),
+        ({"kernels": []}, "matrix_product"),
+        ({"policies": ["split:44"]}, "split:44"),
+        ({"splits": [45]}, ("split:45", "split:44")),
     ):
-        with pytest.raises(gs.InvalidInput, match=message):
+        with raises_naming(gs.InvalidInput, named):
             selected(recording, **wrong)
 
 
@@ -92,8 +93,8 @@ def test_what_is_saved_as_xz_is_compressed(recording, tmp_path):
     assert Recording.load(path) == part
     assert json.loads(lzma.decompress(path.read_bytes()))["sms"] == 132
     path.write_text("{}")
-    with pytest.raises(gs.InvalidInput, match="is not compressed by xz"):
+    with pytest.raises(gs.InvalidInput):
         Recording.load(path)
     path.write_bytes(lzma.compress(b"{"))
-    with pytest.raises(gs.InvalidInput, match="is not JSON"):
+    with pytest.raises(gs.InvalidInput):
         Recording.load(path)

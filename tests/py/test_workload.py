@@ -6,6 +6,7 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.model.workload import workload_names
@@ -32,7 +33,7 @@ def test_stagger_delays_the_second_beyond_its_own_arrival(kernel):
 
 @pytest.mark.parametrize("stagger_ns", [-1, float("nan"), float("inf"), "7", True])
 def test_a_stagger_that_is_no_time_is_refused(pair, stagger_ns):
-    with pytest.raises(gs.InvalidInput, match="stagger_ns"):
+    with raises_naming(gs.InvalidInput, "stagger_ns"):
         pair.pairs(stagger_ns=stagger_ns)
 
 
@@ -52,7 +53,7 @@ def test_arriving_moves_only_the_named(pair):
 
 @pytest.mark.parametrize("change", [lambda pair: pair.alone("nobody"), lambda pair: pair.arriving(nobody=1)])
 def test_an_unknown_application_lists_the_known_ones(pair, change):
-    with pytest.raises(gs.InvalidInput, match="no application 'nobody'; it has: long, short"):
+    with raises_naming(gs.InvalidInput, "nobody", "long", "short"):
         change(pair)
 
 
@@ -109,9 +110,9 @@ def test_repeated_operations_survive_the_dictionary(kernel):
 
 def test_a_model_takes_blocks_alone(kernel):
     for wrong in ({"grid": 4}, {"block": 4}, {"args": [1]}, {"shared_bytes": 8}):
-        with pytest.raises(gs.InvalidInput, match=f"a KernelModel takes blocks alone, not {next(iter(wrong))}"):
+        with raises_naming(gs.InvalidInput, "KernelModel", next(iter(wrong))):
             gs.Launch(kernel, 4, **wrong)
-    with pytest.raises(gs.InvalidInput, match="launch of 'kernel': blocks must be a finite number, got None"):
+    with raises_naming(gs.InvalidInput, "kernel", "blocks", "None"):
         gs.Launch(kernel)
 
 
@@ -120,13 +121,13 @@ def test_two_kernels_of_one_name_cannot_be_written(kernel):
 
     other = replace(kernel, threads=64)
     workload = gs.Workload("w", [gs.Application("a", [gs.Launch(kernel, 1), gs.Launch(other, 1)])])
-    with pytest.raises(gs.InvalidInput, match="two kernels share the name 'kernel'"):
+    with raises_naming(gs.InvalidInput, "kernel"):
         workload.to_dict()
 
 
 def test_an_unknown_bundled_workload_lists_the_known_ones():
     known = ", ".join(workload_names())
-    with pytest.raises(gs.InvalidInput, match=f"no workload 'erc'; known: {known}, or the path of a TOML file"):
+    with raises_naming(gs.InvalidInput, "erc", known):
         gs.bundled_workload("erc")
 
 
@@ -135,7 +136,7 @@ def test_an_application_arrives_at_a_whole_nanosecond_that_the_simulator_knows(k
     assert gs.Application("a", launches, arrival_ns=1001.7).arrival_ns == 1002
     late = gs.Workload("late", [gs.Application("a", launches, arrival_ns=9e15)])
     assert gs.run(late, "fifo", device="gtx480").ntt() == pytest.approx([1], rel=0.01)
-    with pytest.raises(gs.InvalidInput, match="arrival_ns must lie in 0"):
+    with raises_naming(gs.InvalidInput, "arrival_ns"):
         gs.Application("a", launches, arrival_ns=1e18)
 
 

@@ -2,6 +2,7 @@
 """Workload files: what a key means, and what is said about a wrong one."""
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -92,63 +93,56 @@ def test_the_bundled_workload_is_the_papers():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "message"),
+    ("old", "new", "line", "key"),
     [
-        ("threads = 256", "threds = 256", 6, "unknown key 'kernel.0.threds'; known here: name, threads, registers_per"),
-        ("threads = 256", "threads = '256'", 6, "key 'kernel.0.threads': Input should be a valid integer, got '256'"),
-        ("threads = 128", "threads = 1.5", 12, "key 'kernel.1.threads': Input should be a valid integer, got 1.5"),
-        ("threads = 128", "threads = true", 12, "key 'kernel.1.threads': Input should be a valid integer, got True"),
-        ("latency_us = 12.5", "latency_us = nan", 7, "key 'kernel.0.latency_us': Input should be a finite number"),
-        ("latency_us = 12.5", "latency_us = inf", 7, "key 'kernel.0.latency_us': Input should be a finite number"),
-        ("threads = 128\n", "", 10, "key 'kernel.1.threads' is missing"),
-        ("weight = 0.5", "wieght = 0.5", 26, "unknown key 'application.1.wieght'; known here: name, arrival_us, prio"),
-        ("device = ", "devise = ", 2, "unknown key 'devise'; known here: name, device, kernel, application"),
-        ("threads = 256", "threads = 0", 6, "'kernel.0.threads': Input should be greater than or equal to 1, got 0"),
-        ("latency_us = 12.5", "latency_us = -1.0", 7, "'kernel.0.latency_us': Input should be greater than or equal"),
-        ("weight = 0.5", "weight = -0.5", 26, "key 'application.1.weight': Input should be greater than or equal to"),
-        (
-            "weight = 0.5",
-            "min_speed = 1.5",
-            26,
-            "key 'application.1.min_speed': Input should be less than or equal",
-        ),
-        ("weight = 0.5", "latency_us = 0.0", 26, "key 'application.1.latency_us': Input should be greater than or"),
-        ("bytes = 4096", "bites = 4096", 17, "application.0.operations.0.bites'; known here: launch, blocks, copy"),
+        ("threads = 256", "threds = 256", 6, "kernel.0.threds"),
+        ("threads = 256", "threads = '256'", 6, "kernel.0.threads"),
+        ("threads = 128", "threads = 1.5", 12, "kernel.1.threads"),
+        ("threads = 128", "threads = true", 12, "kernel.1.threads"),
+        ("latency_us = 12.5", "latency_us = nan", 7, "kernel.0.latency_us"),
+        ("latency_us = 12.5", "latency_us = inf", 7, "kernel.0.latency_us"),
+        ("threads = 128\n", "", 10, "kernel.1.threads"),
+        ("weight = 0.5", "wieght = 0.5", 26, "application.1.wieght"),
+        ("device = ", "devise = ", 2, "devise"),
+        ("threads = 256", "threads = 0", 6, "kernel.0.threads"),
+        ("latency_us = 12.5", "latency_us = -1.0", 7, "kernel.0.latency_us"),
+        ("weight = 0.5", "weight = -0.5", 26, "application.1.weight"),
+        ("weight = 0.5", "min_speed = 1.5", 26, "application.1.min_speed"),
+        ("weight = 0.5", "latency_us = 0.0", 26, "application.1.latency_us"),
+        ("bytes = 4096", "bites = 4096", 17, "application.0.operations.0.bites"),
     ],
 )
-def test_a_wrong_key_is_named_with_file_and_line(read, tmp_path, old, new, line, message):
+def test_a_wrong_key_is_named_with_file_and_line(read, tmp_path, old, new, line, key):
     with pytest.raises(gs.InvalidInput) as caught:
         read(old, new)
     where = f"{tmp_path / 'pair.toml'}:{line}: "
-    assert any(said.startswith(where) and message in said for said in str(caught.value).splitlines())
+    assert any(said.startswith(where) and key in said for said in str(caught.value).splitlines())
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "line", "message"),
+    ("old", "new", "line", "named"),
     [
-        ('launch = "sort"', 'launch = "srot"', 27, "application 'b', operation 1: no kernel 'srot' in this file; it h"),
-        ('name = "sort"', 'name = "stencil"', 11, "kernel 'stencil' is described twice"),
-        ('name = "b"', 'name = "a"', None, "the name 'a' is used by two applications"),
+        ('launch = "sort"', 'launch = "srot"', 27, ("b", 1, "srot")),
+        ('name = "sort"', 'name = "stencil"', 11, "stencil"),
+        ('name = "b"', 'name = "a"', None, "a"),
         (
             "blocks = 50",
             "bytes = 50",
             27,
-            "application 'b', operation 1: write {launch = NAME, blocks = N} for a model",
+            ("b", 1),
         ),
-        ("to_device", "to_gpu", 17, "direction must be 'to_device' or 'to_host', got 'to_gpu'"),
-        ("latency_us = 12.5\n", "", 4, "kernel 'stencil': give exactly one of latency_ns"),
-        ('[{ launch = "sort", blocks = 50 }]', "[]", 22, "application 'b' has no operations"),
-        ("blocks = 50", "grid = 50, block = 64", 27, "kernel 'sort' is a model: write blocks = N alone"),
-        ("[[kernel]]", "[[kernel", None, "is not TOML"),
-        ("threads = 256", f"threads = {'9' * 5000}", None, "is not TOML"),
+        ("to_device", "to_gpu", 17, ("direction", "to_device", "to_host", "to_gpu")),
+        ("latency_us = 12.5\n", "", 4, ("stencil", "latency_ns")),
+        ('[{ launch = "sort", blocks = 50 }]', "[]", 22, "b"),
+        ("blocks = 50", "grid = 50, block = 64", 27, "sort"),
+        ("[[kernel]]", "[[kernel", None, ()),
+        ("threads = 256", f"threads = {'9' * 5000}", None, ()),
     ],
 )
-def test_a_wrong_value_is_named_with_its_file(read, tmp_path, old, new, line, message):
-    with pytest.raises(gs.InvalidInput) as caught:
-        read(old, new)
+def test_a_wrong_value_is_named_with_its_file(read, tmp_path, old, new, line, named):
     place = tmp_path / "pair.toml" if line is None else f"{tmp_path / 'pair.toml'}:{line}"
-    assert str(caught.value).startswith(f"{place}: ")
-    assert message in str(caught.value)
+    with raises_naming(gs.InvalidInput, f"{place}: ", named):
+        read(old, new)
 
 
 def test_repeat_issues_an_operation_so_many_times(read):
@@ -156,21 +150,19 @@ def test_repeat_issues_an_operation_so_many_times(read):
     assert [type(each).__name__ for each in copies_and_launch] == ["Copy", "Copy", "Copy", "Launch"]
     assert copies_and_launch[0] == copies_and_launch[2] == gs.Copy("to_device", 4096)
     for wrong in ("0", "100001", "1.5", "true"):
-        with pytest.raises(
-            gs.InvalidInput, match=r"pair.toml:27: key 'application.1.operations.0.repeat': Input should"
-        ):
+        with raises_naming(gs.InvalidInput, "pair.toml:27", "application.1.operations.0.repeat"):
             read("blocks = 50", f"blocks = 50, repeat = {wrong}")
 
 
 def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "latin.toml").write_bytes(b'name = "\xff"')
     (tmp_path / "empty.toml").write_text('name = "nothing"')
-    for name, message in [
-        ("absent.toml", "cannot be read: No such file"),
-        ("latin.toml", "is not UTF-8"),
-        ("empty.toml", "workload 'nothing' is empty"),
+    for name, named in [
+        ("absent.toml", "No such file"),
+        ("latin.toml", ()),
+        ("empty.toml", "nothing"),
     ]:
-        with pytest.raises(gs.InvalidInput, match=f"{name}: {message}"):
+        with raises_naming(gs.InvalidInput, name, named):
             gs.Workload.from_toml(tmp_path / name)
 
 
@@ -188,5 +180,5 @@ def test_a_byte_order_mark_in_front_of_toml_is_skipped(tmp_path, read):
     assert marked.read_bytes().startswith(b"\xef\xbb\xbf")
     assert gs.Workload.from_toml(marked) == read()
     marked.write_text(PAIR.replace("threads = 256", "threads = 0"), encoding="utf-8-sig")
-    with pytest.raises(gs.InvalidInput, match=r"marked\.toml:6: "):
+    with raises_naming(gs.InvalidInput, "marked.toml:6"):
         gs.Workload.from_toml(marked)

@@ -8,6 +8,7 @@ import types
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.kernels.kernel import Kernel
@@ -40,82 +41,81 @@ def test_grid_and_block_become_three_extents(saxpy):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "named"),
     [
-        ({"grid": None}, "a Kernel needs grid and block"),
-        ({"block": None}, "a Kernel needs grid and block"),
-        ({"grid": 0}, r"grid.x must lie in 1..2.14748e\+09, got 0"),
-        ({"grid": 2**31}, "grid.x must lie in 1"),
-        ({"grid": (1, 65_536)}, "grid.y must lie in 1..65535, got 65536"),
-        ({"grid": (1, 1, 65_536)}, "grid.z must lie in 1..65535, got 65536"),
-        ({"grid": (65_535, 65_535)}, "grid has 4294836225 blocks; at most 2147483647 can be run: split the launch"),
-        ({"grid": 1.5}, "grid must be a whole number, or up to 3 of them, got 1.5"),
-        ({"grid": ()}, r"grid must be a whole number, or up to 3 of them, got \(\)"),
-        ({"grid": (1, 1, 1, 1)}, "grid must be a whole number, or up to 3"),
-        ({"grid": "4"}, "grid must be a whole number, or up to 3"),
-        ({"grid": (2, 1.0)}, "grid.y must be a whole number, got 1.0"),
-        ({"grid": True}, "grid.x must be a finite number, got True"),
-        ({"block": 1025}, "block.x must lie in 1..1024, got 1025"),
-        ({"block": (1, 1, 65)}, "block.z must lie in 1..64, got 65"),
-        ({"block": (32, 33)}, "block has 1056 threads"),
-        ({"blocks": 5}, r"blocks follow from grid \(4, 1, 1\), which has 4; leave out blocks=5"),
-        ({"shared_bytes": -1}, "shared_bytes must lie in"),
+        ({"grid": None}, ("grid", "block")),
+        ({"block": None}, ("grid", "block")),
+        ({"grid": 0}, ("grid.x", "1..2.14748e+09", 0)),
+        ({"grid": 2**31}, "grid.x"),
+        ({"grid": (1, 65_536)}, ("grid.y", "1..65535", 65536)),
+        ({"grid": (1, 1, 65_536)}, ("grid.z", "1..65535", 65536)),
+        ({"grid": (65_535, 65_535)}, (4294836225, 2147483647)),
+        ({"grid": 1.5}, ("grid", 3, "1.5")),
+        ({"grid": ()}, ("grid", 3)),
+        ({"grid": (1, 1, 1, 1)}, ("grid", 3)),
+        ({"grid": "4"}, ("grid", 3)),
+        ({"grid": (2, 1.0)}, ("grid.y", "1.0")),
+        ({"grid": True}, ("grid.x", "True")),
+        ({"block": 1025}, ("block.x", "1..1024", 1025)),
+        ({"block": (1, 1, 65)}, ("block.z", "1..64", 65)),
+        ({"block": (32, 33)}, 1056),
+        ({"blocks": 5}, (4, 1, "blocks=5")),
+        ({"shared_bytes": -1}, "shared_bytes"),
     ],
 )
-def test_a_launch_that_cannot_be_is_refused(saxpy, changes, message):
-    with pytest.raises(gs.InvalidInput, match=f"launch of 'saxpy': {message}"):
+def test_a_launch_that_cannot_be_is_refused(saxpy, changes, named):
+    with raises_naming(gs.InvalidInput, "saxpy", named):
         launch_of(saxpy, **changes)
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "named"),
     [
-        ([1, 2], "must be a NumPy array or scalar, gs.Zeros, int, float or bool, got list"),
-        (None, "got NoneType"),
-        ("x", "got str"),
-        (2**64, "must lie in"),
-        (np.zeros(0), "the array is empty"),
-        (np.array(["x"]), "dtype must be a data type that CUDA has, such as float32, got <U1"),
-        (np.array([None]), "dtype must be a data type that CUDA has"),
-        (np.zeros(2, ">f4"), "dtype must be a data type that CUDA has, such as float32, got >f4"),
-        (np.zeros(2, np.longdouble), "dtype must be a data type that CUDA has"),
-        (np.datetime64("2020"), "dtype must be a data type that CUDA has"),
-        (types.SimpleNamespace(__cuda_array_interface__={}), "is memory of a device; in a workload pass a NumPy array"),
+        ([1, 2], ("NumPy", "gs.Zeros", "list")),
+        (None, "NoneType"),
+        ("x", "str"),
+        (2**64, ()),
+        (np.zeros(0), ()),
+        (np.array(["x"]), ("dtype", "float32")),
+        (np.array([None]), "dtype"),
+        (np.zeros(2, ">f4"), ("dtype", "float32")),
+        (np.zeros(2, np.longdouble), "dtype"),
+        (np.datetime64("2020"), "dtype"),
+        (types.SimpleNamespace(__cuda_array_interface__={}), "NumPy"),
     ],
     ids=repr,
 )
-def test_an_argument_that_no_kernel_takes_is_named(saxpy, value, message):
-    with pytest.raises(gs.InvalidInput, match=r"launch of 'saxpy': args\[1\]") as caught:
+def test_an_argument_that_no_kernel_takes_is_named(saxpy, value, named):
+    with raises_naming(gs.InvalidInput, "saxpy", "args[1]", named):
         launch_of(saxpy, 1, value)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("args", [5, "text", np.zeros(3)])
 def test_arguments_come_in_a_list(saxpy, args):
-    with pytest.raises(gs.InvalidInput, match="args must be a list of arguments"):
+    with raises_naming(gs.InvalidInput, "args"):
         launch_of(saxpy, args=args)
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("make", "named"),
     [
-        (lambda: Zeros(0, "f4"), "zeros: shape must lie in"),
-        (lambda: Zeros((2, -1), "f4"), "zeros: shape must lie in"),
-        (lambda: Zeros("3", "f4"), "zeros: shape must be a whole number or a list"),
-        (lambda: Zeros((2**40, 2**20), "f4"), "zeros: shape .* takes"),
-        (lambda: Zeros(3, "flaot"), "zeros: dtype must be a NumPy data type such as float32, got 'flaot'"),
-        (lambda: Zeros(3, None), "zeros: dtype is missing"),
-        (lambda: Zeros(3, object), "zeros: dtype must be a data type that CUDA has"),
-        (lambda: Generated("twos", 3, "f4"), "content must be one of random, ones, arange, got 'twos'"),
-        (lambda: Generated("ones", 3, "f4", seed=1), "seed and below go with 'random' only"),
-        (lambda: Generated("random", 3, "i4", below=0), "array: below must lie in 1"),
-        (lambda: Generated("random", 3, "f4", below=-1.0), "array: below must be a number"),
-        (lambda: Generated("random", 3, "f4", below="1"), "array: below must be a number"),
-        (lambda: Generated("random", 3, "?", below=1), "below has no meaning for bool"),
+        (lambda: Zeros(0, "f4"), "shape"),
+        (lambda: Zeros((2, -1), "f4"), "shape"),
+        (lambda: Zeros("3", "f4"), "shape"),
+        (lambda: Zeros((2**40, 2**20), "f4"), "shape"),
+        (lambda: Zeros(3, "flaot"), ("dtype", "NumPy", "float32", "flaot")),
+        (lambda: Zeros(3, None), "dtype"),
+        (lambda: Zeros(3, object), "dtype"),
+        (lambda: Generated("twos", 3, "f4"), ("content", "random", "ones", "arange", "twos")),
+        (lambda: Generated("ones", 3, "f4", seed=1), ("seed", "below", "random")),
+        (lambda: Generated("random", 3, "i4", below=0), "below"),
+        (lambda: Generated("random", 3, "f4", below=-1.0), "below"),
+        (lambda: Generated("random", 3, "f4", below="1"), "below"),
+        (lambda: Generated("random", 3, "?", below=1), ("below", "bool")),
     ],
 )
-def test_an_array_that_cannot_be_is_refused(make, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_an_array_that_cannot_be_is_refused(make, named):
+    with raises_naming(gs.InvalidInput, named):
         make()
 
 
@@ -204,24 +204,24 @@ def test_what_a_suite_kernel_reads_and_writes_is_uploaded():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "named"),
     [
-        (["triadd"], "no kernel 'triadd' in the suite; it has: triad, triad_vector"),
-        ([3], "no kernel 3 in the suite"),
-        (["triad", "huge"], "no size 'huge'; known: small, large"),
-        (["triad", "small", -1], "seed must lie in"),
-        (["triad", "small", 0, 0], "layers must lie in 1..65535, got 0"),
-        (["lud", "small", 0, 2], "suite kernel 'lud' has no layers: .* leave out layers=2"),
+        (["triadd"], ("triadd", "triad", "triad_vector")),
+        ([3], 3),
+        (["triad", "huge"], ("huge", "small", "large")),
+        (["triad", "small", -1], "seed"),
+        (["triad", "small", 0, 0], ("layers", "1..65535", 0)),
+        (["lud", "small", 0, 2], ("lud", "layers=2")),
     ],
 )
-def test_a_suite_kernel_that_is_not_there(arguments, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_a_suite_kernel_that_is_not_there(arguments, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.Launch.of_suite(*arguments)
 
 
 def test_a_table_that_is_out_of_date_is_noticed(monkeypatch):
     monkeypatch.setitem(known_geometry()["triad"], "small", ((5, 1, 1), (256, 1, 1), 0))
-    with pytest.raises(gs.InvalidInput, match=r"suite kernel 'triad': its case has \(\(4, 1, 1\)"):
+    with raises_naming(gs.InvalidInput, "triad", 4, 1):
         SuiteArguments("triad", "small").build()
 
 
@@ -242,22 +242,18 @@ def test_a_simulated_device_refuses_cuda_code(kernel, saxpy):
     mixed = workload_of(gs.Launch(kernel, 3), launch_of(saxpy))
     assert mixed.is_real
     assert not workload_of(gs.Launch(kernel, 3)).is_real
-    message = (
-        "application 'a', operation 2: 'saxpy' is CUDA code and has no model on the simulated "
-        f"'{gs.device('h100').name}', because there is no profile of it with blocks of "
-    )
     for attempt in (
         lambda: gs.run(mixed, device="h100"),
         lambda: gs.compare(mixed, device="h100"),
         lambda: mixed.on(gs.device("h100")),
     ):
-        with pytest.raises(gs.InvalidInput, match=message):
+        with raises_naming(gs.InvalidInput, "a", 2, "saxpy", gs.device("h100").name):
             attempt()
 
 
 def test_a_gpu_refuses_models(kernel, saxpy):
     workload_of(launch_of(saxpy), gs.Copy("to_host", 5)).require_real()
-    with pytest.raises(gs.InvalidInput, match="application 'a', operation 2: 'kernel' is a KernelModel, which only"):
+    with raises_naming(gs.InvalidInput, "a", 2, "kernel", "KernelModel"):
         workload_of(launch_of(saxpy), gs.Launch(kernel, 3)).require_real()
 
 
@@ -301,7 +297,7 @@ def test_launches_survive_a_saved_result(saxpy):
 
 def test_what_was_not_kept_cannot_run(saxpy):
     again = gs.Workload.from_dict(workload_of(launch_of(saxpy, np.zeros(999))).to_dict())
-    with pytest.raises(gs.InvalidInput, match=r"an array of float64 \[999\] was left out when this workload was saved"):
+    with raises_naming(gs.InvalidInput, "float64"):
         again.applications[0].operations[0].build_arguments()
 
 
@@ -315,5 +311,5 @@ def test_versions_of_one_kernel_can_be_written(saxpy):
 
 def test_a_changed_launch_of_the_suite_cannot_be_written():
     changed = dataclasses.replace(gs.Launch.of_suite("triad"), shared_bytes=5)
-    with pytest.raises(gs.InvalidInput, match="a changed launch of the suite cannot be written"):
+    with pytest.raises(gs.InvalidInput):
         workload_of(changed).to_dict()

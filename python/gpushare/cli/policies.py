@@ -36,7 +36,7 @@ def policies(as_json: bool) -> None:
     cells = [[row["name"], row["summary"], row["source"]] for row in rows]
     print_table("built-in policies", ["name", "what it does", "from"], cells, texts=3)
     print_table(
-        "before a policy's name and a +, or as serve --ordering: who may go at all (docs/cumas.md)",
+        "before a policy's name and a +, or as serve --ordering: who may go at all",
         ["name", "what it does", "from"],
         [list(each.values()) for each in orderings],
         texts=3,

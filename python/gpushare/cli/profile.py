@@ -48,15 +48,15 @@ SIZES = ("small", "large")
 def profile(names: tuple[str, ...], **choices: Any) -> None:
     """Measure kernels on a GPU and keep their profiles: what they cost alone, in parts of the GPU, and per block.
 
-    Also measures copies between host and device. What is kept, and where: docs/profile.md. Nothing else should use the
-    GPU meanwhile.
+    Also measures copies between host and device. What is kept, and where: docs/guide/profile.md. Nothing else should
+    use the GPU meanwhile.
 
     \b
     Examples:
       gpushare profile --suite                      # the whole suite, some minutes
       gpushare profile --suite triad nbody
-      gpushare profile --workload docs/saxpy.toml
-      gpushare profile docs/saxpy.cu -k 'saxpy<float>' --grid 4096 --block 256 \\
+      gpushare profile --workload saxpy.toml
+      gpushare profile saxpy.cu -k 'saxpy<float>' --grid 4096 --block 256 \\
           --arg '{array = "zeros", dtype = "float32", shape = [1048576]}' \\
           --arg '{array = "random", dtype = "float32", shape = [1048576]}' --arg 2.0 --arg 1048576
       gpushare profile --list

@@ -49,7 +49,7 @@ def record(context: click.Context, **choices: Any) -> None:
 
     Every process of the program that uses CUDA becomes an application: its copies, its kernels with their grids and
     times, and what its host does between them. gpushare compare replays it under every policy: what would sharing
-    gain? What a replay keeps and what it cannot know: docs/record.md.
+    gain? What a replay keeps and what it cannot know: docs/guide/record.md.
 
     \b
     Examples:

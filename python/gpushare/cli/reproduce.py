@@ -23,7 +23,7 @@ from gpushare.files.atomic_write import write_atomically
 @click.option("--device", help="Another device than the paper's, where its experiments can run elsewhere.")
 @click.option("--quick", is_flag=True, help="One seed, if none are asked for, and no sensitivity analysis.")
 @written_file("--html", "Write the tables as a page.")
-@written_file("--markdown", "Write the tables as a page in Markdown, with an introduction.")
+@written_file("--markdown", "Write the tables as a page in Markdown.")
 @json_option()
 def reproduce(
     paper: str,
@@ -42,7 +42,7 @@ def reproduce(
     Examples:
       gpushare reproduce srtf --quick
       gpushare reproduce srtf --html srtf.html
-      gpushare reproduce srtf --markdown docs/srtf.md
+      gpushare reproduce srtf --markdown srtf.md
       gpushare reproduce srtf --json > srtf.json
       gpushare reproduce effisha --device cuda:0
       gpushare reproduce slate --device cuda:0

@@ -46,7 +46,7 @@ def run(command: tuple[str, ...], **choices: Any) -> None:
 
     Nothing in the program changes. Its launches are held and let go, in order and in time, as the server's policy
     says; with --server, or where a server of this user's answers, it joins that one, else it starts one that others
-    may join. What it prints stays its own; gpushare writes to stderr. docs/run.md says what is promised.
+    may join. What it prints stays its own; gpushare writes to stderr. docs/guide/run.md says what is promised.
 
     Exit code: the program's; 128 + N where signal N ended it; 125 gpushare could not run it, 126 it is no program
     that can be run, 127 there is none.

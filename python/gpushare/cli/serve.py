@@ -21,8 +21,12 @@ from gpushare.model.kernel_model import require
     "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME, programs; may be repeated."
 )
 @click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
-@click.option("--ordering", metavar="O", help="Whose operations go next, as in docs/cumas.md.  [default: arrival]")
-@click.option("--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="See docs/daemon.md.")
+@click.option(
+    "--ordering", metavar="O", help="Whose operations go next; gpushare policies lists them.  [default: arrival]"
+)
+@click.option(
+    "--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Of the server, in TOML."
+)
 @click.option(
     "--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Where clients connect."
 )

@@ -6,17 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import gpushare
 from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
-from gpushare.cli.files import written_file
-from gpushare.cli.output import print_json, print_table, remark
+from gpushare.cli.output import print_json, print_table
 from gpushare.cli.schedule import show_run
-from gpushare.files.atomic_write import write_atomically
 from gpushare.progress import tracked
 
 if TYPE_CHECKING:
@@ -156,11 +153,8 @@ def _verdict(check: SuiteCheck) -> list[str]:
 @click.option("--arch", default="sm_90", show_default=True, help="What to compile for.")
 @click.option("--device", default="h100", show_default=True, metavar="DEVICE", help="Whose SMs hold the blocks.")
 @size_option
-@written_file("--markdown", "Write the table in Markdown.")
 @json_option()
-def resources_command(
-    names: tuple[str, ...], arch: str, device: str, size: str, markdown: Path | None, as_json: bool
-) -> None:
+def resources_command(names: tuple[str, ...], arch: str, device: str, size: str, as_json: bool) -> None:
     """Show what kernels need, as they are -> as workers: registers, spills, shared memory, blocks per SM.
 
     By the assembler's report; needs no GPU. Spilled bytes are those of a thread, stores and loads together.
@@ -187,9 +181,6 @@ def resources_command(
         )
     else:
         print_table(title, list(rows[0]), [list(row.values()) for row in rows])
-    if markdown is not None:
-        write_atomically(markdown, _in_markdown(title, rows))
-        remark(f"markdown: {markdown}")
 
 
 def _needs(kernel: SuiteResources) -> dict[str, str]:
@@ -204,11 +195,3 @@ def _needs(kernel: SuiteResources) -> dict[str, str]:
         "static shared bytes": both(lambda each: each.usage.shared_bytes),
         "blocks per SM": both(lambda each: each.blocks_per_sm),
     }
-
-
-def _in_markdown(title: str, rows: list[dict[str, str]]) -> str:
-    import pandas as pd
-
-    from gpushare.reproduce.reproduction import markdown_table
-
-    return f"{title}:\n\n{markdown_table(pd.DataFrame(rows).set_index('kernel'))}\n"

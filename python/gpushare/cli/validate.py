@@ -43,7 +43,8 @@ def validate(**choices: Any) -> None:
     """Run the same workloads on a GPU and in its simulator, and report the simulator's errors.
 
     Every kernel runs alone in parts of the GPU, then all pairs run under every policy and in every split. Kernels are
-    modelled from their profiles (gpushare profile), never from pairs. What is compared, and how: docs/validation.md.
+    modelled from their profiles (gpushare profile), never from pairs.
+    What is compared, and how: docs/results/simulator-accuracy.md.
 
     \b
     Examples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server is configured to do: a TOML file (docs/daemon.md), of which the command line changes a few."""
+"""What the server is configured to do: a TOML file (docs/guide/server.md), of which the command line changes a few."""
 
 from __future__ import annotations
 
@@ -33,34 +33,63 @@ class Settings(Schema):
     """The file."""
 
     socket: str | None = None
+    """Where clients connect; left out: where `gpushare.connect()` looks."""
     group: str | None = None
+    """Its members may connect; left out: the server's own user and root only."""
     devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0", PROGRAMS], min_length=1, max_length=64)]
+    """GPUs, simulated devices, and `programs` for unmodified programs."""
     policy: str = "auto"
+    """A built-in policy, with options."""
     ordering: str = "arrival"
+    """Which operations go next, before the policy divides the SMs."""
     highest_priority: Priority = 0
+    """The highest priority that every client may ask for."""
     priority_of_user: dict[str, Priority] = Field(default_factory=dict)
+    """The highest priority of these users."""
     priority_of_group: dict[str, Priority] = Field(default_factory=dict)
+    """The highest priority of members of these groups."""
     highest_min_speed: MinSpeed = 0.0
+    """The most that the minimum speeds of a user's applications may add up to."""
     min_speed_of_user: dict[str, MinSpeed] = Field(default_factory=dict)
+    """The same for these users."""
     min_speed_of_group: dict[str, MinSpeed] = Field(default_factory=dict)
+    """The same for members of these groups."""
     weight_of_user: dict[str, Weight] = Field(default_factory=dict)
+    """Against other users, under policies with weights; 1 where nothing is said."""
     weight_of_group: dict[str, Weight] = Field(default_factory=dict)
+    """The same for members of these groups."""
     operators: list[str] = Field(default_factory=list)
+    """Users that may change the policy and the priorities of others, beside the server's user and root."""
     memory_bytes: Quota | None = None
+    """What each device gives out; left out: all that it has."""
     memory_bytes_per_client: Quota | None = None
+    """What a client may hold; left out: no limit."""
     memory_bytes_per_user: Quota | None = None
+    """What all clients of a user may hold; left out: no limit."""
     clients: Annotated[int, Field(ge=1, le=4096)] = 256
+    """Clients at a time."""
     clients_per_user: Annotated[int, Field(ge=1, le=4096)] = 128
+    """Clients of one user at a time."""
     jobs_per_user: Annotated[int, Field(ge=1, le=1 << 28)] = 1 << 21
+    """Unfinished jobs of a user: one half is divided equally among its places, its clients share the other."""
     kernels_per_user: Annotated[int, Field(ge=1, le=1 << 24)] = 1 << 14
+    """Kernels of a user's clients."""
     kernel_bytes_per_user: Annotated[int, Field(ge=1, le=MOST_BYTES)] = 1 << 30
+    """Sources, options and code of these kernels."""
     log_lines_per_second: Annotated[float, Field(gt=0, le=1e6)] = 20.0
+    """Lines of one kind for the clients of one user."""
     watchdog_seconds: Annotated[float, Field(gt=0, le=1e6)] = 30.0
+    """A kernel of which no block ends for so long counts as endless."""
     sources_of_other_users: bool = False
+    """Compile CUDA C++ of other users, which can include any file that the server can read."""
     compilations: Annotated[int, Field(ge=1, le=256)] = 4
+    """Compilations at a time; a user has all but one of them at most."""
     compile_memory_bytes: Annotated[int, Field(ge=1 << 28, le=MOST_BYTES)] = 4 << 30
+    """What each process of a compilation may take."""
     compile_seconds: Annotated[float, Field(gt=0, le=1e6)] = 120.0
+    """The time for one kernel."""
     metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    """Prometheus metrics, on this machine only; the next device has the next port."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine has for gpushare, what is missing, and the command that helps (docs/doctor.md)."""
+"""What this machine has for gpushare, what is missing, and the command that helps (docs/guide/troubleshooting.md)."""
 
 from __future__ import annotations
 

@@ -87,6 +87,11 @@ class Kernel:
                 self._compiled[arch] = self._compiled_for(arch)
             return self._compiled[arch]
 
+    @property
+    def compiled_bytes(self) -> int:
+        """Of its machine code, for each architecture that it has been compiled for."""
+        return sum(len(each.original) for each in list(self._compiled.values()))
+
     def compile_elsewhere(self, compile_it: Callable[[Kernel, str], CompiledKernel]) -> None:
         """Has it compiled by this, from kernel and architecture, and by nothing in this process."""
         self._elsewhere = compile_it

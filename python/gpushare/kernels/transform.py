@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes kernels preemptible and resizable at thread-block boundary: PTX in, PTX out (docs/transform.md)."""
+"""Makes kernels preemptible and resizable at thread-block boundary: PTX in, PTX out (docs/internals/transform.md)."""
 
 from __future__ import annotations
 

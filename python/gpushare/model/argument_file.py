@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of launches as a workload file writes them (docs/workloads.md)."""
+"""The arguments of launches as a workload file writes them (docs/guide/workloads.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file format of devices (docs/devices.md)."""
+"""The file format of devices (docs/guide/devices.md)."""
 
 from __future__ import annotations
 
@@ -21,67 +21,104 @@ class SmTable(Schema):
     """What all resident blocks of one SM share."""
 
     threads: Count
+    """Resident threads."""
     warps: Count
+    """Resident warps."""
     blocks: Count
+    """Resident blocks."""
     registers: Count
+    """The register file."""
     shared_memory_bytes: Count
+    """Shared memory of all resident blocks."""
     issue_order: Literal["fair", "oldest-first"] = "fair"
+    """Whose warps issue first: all alike, or those of the oldest blocks."""
     shared_memory_splits_bytes: list[Count] = Field(default_factory=list)
+    """The sizes of shared memory for which the L1 cache can be divided; none: any size."""
 
 
 class GranularityTable(Schema):
     """The units in which an SM hands out resources."""
 
     threads_per_warp: Count = 32
+    """Threads are rounded up to whole warps."""
     registers_per_warp: Count = 256
+    """Registers of a warp are rounded up to a multiple of this."""
     warps: Count = 4
+    """The warps that fit the register file are rounded down to a multiple of this."""
     shared_memory_bytes: Count = 128
+    """Shared memory of a block is rounded up to a multiple of this."""
     reserved_shared_memory_bytes: Count = 0
+    """Per block, on top of its own."""
 
 
 class OffSmTable(Schema):
     """Bandwidth beyond the SMs; 0 means no limit."""
 
     noc_gb_per_s: float = 0.0
+    """Between the SMs and the cache; 0: no limit."""
     llc_gb_per_s: float = 0.0
+    """The last-level cache; 0: no limit."""
     dram_gb_per_s: float = 0.0
+    """The device memory; 0: no limit."""
     delay_linear: float = 0.0
+    """How much later memory answers at any load."""
     delay_saturating: float = 0.0
+    """How much later memory answers near saturation."""
 
 
 class CopyTable(Schema):
     """One direction of the copy engines."""
 
     bandwidth_gb_per_s: float
+    """The bandwidth of this direction."""
     latency_us: Microseconds = 0.0
+    """The time that every copy takes besides."""
 
 
 class DelaysTable(Schema):
     """How long the host's commands take to have effect."""
 
     launch_us: Microseconds = 0.0
+    """From the arrival of a launch to its first block."""
     signal_us: Microseconds = 0.0
+    """From a new plan to blocks that obey it."""
     relaunch_us: Microseconds = 0.0
+    """From a new plan to the first block of a launch that had been evicted."""
     block_dispatch_us: Microseconds = 0.0
+    """Between two blocks that one SM starts."""
     completion_us: Microseconds = 0.0
+    """From the end of the last block of a launch until the host knows."""
     top_up_us: Microseconds = 0.0
+    """Until workers return that had made room, or that were not there at the start."""
     follow_us: Microseconds = 0.0
+    """From the last block of a launch to the first of its successor, which waits in hardware; 0: none does."""
 
 
 class DeviceTable(Schema):
     """The whole file."""
 
     name: str
+    """The name of the device."""
     sms: Count
+    """Streaming multiprocessors."""
     clock_mhz: float
+    """Turns cycles into time."""
     peak_gflop_per_s: float = Field(0.0, ge=0, le=1e12)
+    """In single precision, by which Slate classifies kernels; 0: not known."""
     memory_bytes: Annotated[int, Field(ge=0, le=2**50)] = 0
+    """Applications wait for it, if their files say what they need; 0: not known."""
     per_sm: SmTable
+    """What all resident blocks of one SM share."""
     granularity: GranularityTable = GranularityTable()
+    """The units in which an SM hands out resources."""
     off_sm: OffSmTable = OffSmTable()
+    """Bandwidth beyond the SMs."""
     to_device: CopyTable
+    """Copies from the host."""
     to_host: CopyTable
+    """Copies to the host."""
     delays: DelaysTable = DelaysTable()
+    """How long the host's commands take to have effect."""
 
 
 def read_device(path: Path) -> Device:

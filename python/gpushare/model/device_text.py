@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices as the text of a file (docs/devices.md)."""
+"""Devices as the text of a file (docs/guide/devices.md)."""
 
 from __future__ import annotations
 

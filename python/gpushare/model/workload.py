@@ -226,7 +226,7 @@ class Workload:
 
     @staticmethod
     def from_toml(path: str | Path) -> Workload:
-        """Reads a workload file (docs/workloads.md).
+        """Reads a workload file (docs/guide/workloads.md).
 
         Raises:
             InvalidInput: the file is no TOML, or a key or value is wrong; the message names file, line and key.

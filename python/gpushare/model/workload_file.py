@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes workload files (docs/workloads.md)."""
+"""Reads and writes workload files (docs/guide/workloads.md)."""
 
 from __future__ import annotations
 

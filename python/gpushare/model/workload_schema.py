@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables and keys of workload files (docs/workloads.md)."""
+"""The tables and keys of workload files (docs/guide/workloads.md)."""
 
 from __future__ import annotations
 
@@ -37,35 +37,60 @@ class ModelTable(Schema):
     """A [[kernel]] of the file that is a model for simulated devices."""
 
     name: str
+    """What launches call it."""
     threads: int = _within(WHOLE_FIELDS["threads"])
+    """Threads of a block."""
     registers_per_thread: int = _within(WHOLE_FIELDS["registers_per_thread"], 0)
+    """As the compiler reports them; 0 is never the limit."""
     shared_memory_bytes: int = _within(WHOLE_FIELDS["shared_memory_bytes"], 0)
+    """Shared memory of a block, static and dynamic."""
     latency_us: float | None = _within(NUMBER_FIELDS["latency_ns"], None, unit=1e3)
+    """The time of a block that has an SM to itself."""
     issue_us: float = _within(NUMBER_FIELDS["issue_ns"], 0.0, unit=1e3)
+    """The part of it in which the block occupies the SM's issue slots."""
     mean_block_time_us: float | None = _within(NUMBER_FIELDS["mean_block_time_ns"], None, unit=1e3)
+    """Instead of latency and issue: the mean time of a block at full residency."""
     mean_block_time_cycles: float | None = _within(NUMBER_FIELDS["mean_block_time_cycles"], None)
+    """The same in cycles of the device's clock."""
     issue_utilisation_ratio: float = _within(NUMBER_FIELDS["issue_utilisation_ratio"], DEFAULT_ISSUE_UTILISATION)
+    """How busy the issue slots then are, which splits that time."""
     off_sm_bytes: int = _within(WHOLE_FIELDS["off_sm_bytes"], 0)
+    """What a block moves between the SM and the rest of the GPU."""
     llc_hit_ratio: float = _within(NUMBER_FIELDS["llc_hit_ratio"], 0.0)
+    """The share of these bytes that the last-level cache serves."""
     dram_cost_ratio: float = _within(NUMBER_FIELDS["dram_cost_ratio"], 1.0)
+    """DRAM time of a byte that the cache does not serve, relative to a streamed byte."""
     memory_us: float = _within(NUMBER_FIELDS["memory_ns"], 0.0, unit=1e3)
+    """The part of the latency that grows while memory is busy; 0: only bandwidth matters."""
     variation_ratio: float = _within(NUMBER_FIELDS["variation_ratio"], 0.0)
+    """Standard deviation over mean of the work per block."""
     startup_ratio: float = _within(NUMBER_FIELDS["startup_ratio"], 0.0)
+    """Extra work of the first wave's blocks."""
     stagger_ratio: float = _within(NUMBER_FIELDS["stagger_ratio"], 0.0)
+    """1: an SM serves blocks that start together one after the other; 0: all alike."""
     trend_ratio: float = _within(NUMBER_FIELDS["trend_ratio"], 0.0)
+    """Extra work of the grid's first block, falling to as little less at its last."""
     flops: float = _within(NUMBER_FIELDS["flops"], 0.0)
+    """Single-precision operations of a block, by which Slate classifies kernels; 0: not counted."""
 
 
 class CudaTable(Schema):
     """A [[kernel]] of the file that is CUDA code, in another file or in this one."""
 
     name: str
+    """What launches call it, and the kernel as CUDA C++ calls it, unless `entry` says so."""
     entry: str | None = None
+    """The kernel, where `name` is another."""
     source: str | None = None
+    """A file of CUDA C++ or PTX beside this one."""
     code: str | None = None
+    """Instead of a file: the text itself."""
     options: list[str] = Field([])
+    """For the compiler."""
     preemptible: bool = True
+    """False: the kernel runs as it is, without preemption."""
     names: list[str] = Field([])
+    """Instances of a template that are compiled together, because they share variables."""
 
 
 def _kind_of_kernel(table: Any) -> str:
@@ -84,43 +109,74 @@ class OperationTable(Schema):
     """A launch or a copy; which one, workload_file.py checks."""
 
     launch: str | None = None
+    """The name of a kernel."""
     blocks: int | None = _within((1, MOST_BLOCKS), None)
+    """The grid of a model: the number of blocks."""
     copy_: str | None = Field(None, alias="copy")
+    """`to_device` or `to_host`."""
     bytes: int | None = _within((1, MOST_BYTES), None)
+    """The size of a copy."""
     grid: Annotated[Any, accepted_by(lambda grid: grid_of("grid", grid))] = None
+    """The grid of CUDA code: a whole number, or a list of up to three, x first."""
     block: Annotated[Any, accepted_by(lambda block: block_of("block", block))] = None
+    """The threads of its blocks, written in the same way."""
     args: list[Annotated[Any, accepted_by(argument_from_data)]] | None = None
+    """One entry per parameter of the kernel."""
     shared_bytes: int | None = _within((0, MOST_SHARED_BYTES), None)
+    """Dynamic shared memory of a block."""
     suite: Annotated[Any, accepted_by(suite_kernel)] = None
+    """Instead of `launch`: a kernel of the bundled suite, on its own data."""
     size: Annotated[Any, accepted_by(require_size)] = None
+    """The size of the suite's data: `small` or `large`."""
     seed: int | None = Field(None, ge=0, le=LARGEST_DATA_SEED)
+    """The seed of the suite's data."""
     layers: int | None = _within((1, MOST_LAYERS), None)
+    """How often the suite's grid is repeated within the launch."""
     repeat: int = _within((1, MOST_REPEATS), 1)
+    """How often the operation is issued."""
     time_us: float | None = _within((1, LONGEST_BLOCK_NS), None, unit=1e3)
+    """The time of a copy with the copy engine to itself, where the device's bandwidth does not say it."""
     host_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    """The operation starts no earlier than this after the one before was issued: the host works."""
     after_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    """No earlier than this after the one before ended: the host waits for that, and then works."""
     gap_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    """No earlier than this after the one before ended: a pause of the device, which does not delay the host."""
 
 
 class ApplicationTable(Schema):
     """An [[application]] of the file."""
 
     name: str
+    """`alice/1` and `alice/2` are two streams of one application."""
     arrival_us: float = _within((0, LATEST_ARRIVAL_NS), 0.0, unit=1e3)
+    """When it arrives."""
     priority: int = _within(PRIORITIES, 0)
+    """Larger is more urgent."""
     weight: float = _within(WEIGHTS, 1.0)
+    """Its share of the GPU, or of its owner's share, under `fair`, `mix` and `auto`."""
     memory_bytes: int = _within((0, MOST_BYTES), 0)
+    """The device memory that it needs, from its start to its end."""
     deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
+    """When it should have ended, after its arrival (`edf`)."""
     min_speed: float | None = _within(MIN_SPEEDS, None)
+    """The least speed, relative to running alone, that it asks for (`mix`, `auto`)."""
     latency_us: float | None = _within(LATENCIES_NS, None, unit=1e3)
+    """The time within which each launch should end after it was submitted (`mix`, `auto`)."""
     owner: str | None = None
+    """Owners have equal shares, whatever the number of their applications."""
     operations: list[OperationTable]
+    """In order; each starts when the one before has ended."""
 
 
 class WorkloadTable(Schema):
     """The whole file."""
 
     name: str
+    """The name of the workload."""
     device: str | None = None
+    """What `--device auto` means for it."""
     kernels: list[AnyKernelTable] = Field([], alias="kernel")
+    """Models, or CUDA code."""
     applications: list[ApplicationTable] = Field([], alias="application")
+    """What launches them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads as the text of a file (docs/workloads.md): one line per operation."""
+"""Workloads as the text of a file (docs/guide/workloads.md): one line per operation."""
 
 from __future__ import annotations
 

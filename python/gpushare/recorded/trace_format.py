@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a trace file, as src/record/trace_format.hpp has them (docs/record.md)."""
+"""The records of a trace file, as src/record/trace_format.hpp has them (docs/reference/recording-format.md)."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@ is assumed (workloads/cd_search.toml). The suite's kernels then show what is lef
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from gpushare.device import device as find_device
 from gpushare.reproduce.cd_search_classes import paper_section, suite_section
 from gpushare.reproduce.cd_search_modes import SimulatedMixes, four_section, modes_section
@@ -16,8 +14,6 @@ from gpushare.reproduce.cd_search_runs import Where
 from gpushare.reproduce.cd_search_sensitivity import sensitivity_section
 from gpushare.reproduce.cd_search_suite import suite_sections
 from gpushare.reproduce.reproduction import Reproduction
-
-INTRODUCTION = Path(__file__).with_name("cd_search_introduction.md").read_text(encoding="utf-8")
 
 
 def reproduce(
@@ -38,7 +34,7 @@ def reproduce(
         sections += [four_section(mixes), sensitivity_section(mixes)]
     sections += [suite_section(), *suite_sections(device, quick=quick, progress=progress, seeds=seeds)]
     title = "CD-search: classification-driven search for SM partitions (Zhao, Wang, Eeckhout 2018)"
-    return Reproduction(title, tuple(sections), INTRODUCTION)
+    return Reproduction(title, tuple(sections))
 
 
 def varies(_device: str | None) -> bool:

@@ -72,8 +72,8 @@ def _performance_section(found: dict[str, list[MixRun]], device: Where) -> Secti
         }
     even = mean([share_of_best(run) for run in found["even"]])
     note = (
-        "Over even. 'STP of best partition' compares steady states: rates by the contention model "
-        "(docs/validation.md) on the partition found, over those on the best of all partitions with an even number "
+        "Over even. 'STP of best partition' compares steady states: rates by the contention model on the partition "
+        "found, over those on the best of all partitions with an even number "
         f"of SMs; even partitioning has {even:.3f}. 'Search' is when the last partition was made, in runs of 5 ms "
         "alone, and part of the STP. The paper's 10.4% are for simulated kernels that saturate at 4 to 7 SMs of 24; "
         "here most need 50 to 70 of 132."

@@ -23,7 +23,6 @@ from gpushare.reproduce.reproduction import Reproduction, Section
 if TYPE_CHECKING:
     import pandas as pd
 
-INTRODUCTION = Path(__file__).with_name("cumas_introduction.md").read_text(encoding="utf-8")
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cumas_paper.toml").read_text(encoding="utf-8"))
 
 SETS = "ABCDE"
@@ -74,7 +73,7 @@ def reproduce(
     ]
     if not quick:
         sections += [length_section(progress), arrivals_section(PER_SET, progress), mixed_section(PER_SET, progress)]
-    return Reproduction("CuMAS: transfer-aware ordering (Belviranli et al. 2016)", tuple(sections), INTRODUCTION)
+    return Reproduction("CuMAS: transfer-aware ordering (Belviranli et al. 2016)", tuple(sections))
 
 
 def varies(_device: str | None) -> bool:

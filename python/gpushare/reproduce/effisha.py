@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from gpushare.reproduce.effisha_closed_loop import preemptions_by_priority
 from gpushare.reproduce.effisha_preemption import eviction_delays
 from gpushare.reproduce.effisha_slicing import slicing_sections
@@ -12,7 +10,6 @@ from gpushare.reproduce.effisha_turnaround import turnaround_sections
 from gpushare.reproduce.effisha_workload import Platform
 from gpushare.reproduce.reproduction import Reproduction
 
-INTRODUCTION = Path(__file__).with_name("effisha_introduction.md").read_text(encoding="utf-8")
 TITLE = "EffiSha: preemptive scheduling with priorities (Chen et al. 2017)"
 
 
@@ -33,7 +30,7 @@ def reproduce(
             sections.append(preemptions_by_priority(seeds))
     sections.sort(key=lambda section: _number(section.title))
     title = TITLE if platform.is_paper else f"{TITLE}, on {platform.device}"
-    return Reproduction(title, tuple(sections), INTRODUCTION if platform.is_paper else "")
+    return Reproduction(title, tuple(sections))
 
 
 def varies(_device: str | None) -> bool:

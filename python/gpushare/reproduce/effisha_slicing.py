@@ -108,7 +108,7 @@ def at_effishas_delay(platform: Platform, slices: dict[str, list[Slice]]) -> Sec
         "are of the time alone; 0.5 is 50%. The paper: EffiSha 4% on average and 8% at most, PKM 58% and 140%. "
     )
     if not platform.is_real:
-        note += "What the transformation costs is not simulated, so EffiSha's is 0 here; docs/h100.md has it measured."
+        note += "What the transformation costs is not simulated, so EffiSha's is 0 here."
     return Section("Fig. 13: slicing at EffiSha's launch delay", table, note)
 
 

@@ -34,12 +34,10 @@ class Reproduction:
     Attributes:
         paper: its title.
         sections: in the paper's order.
-        introduction: what :meth:`to_markdown` says before the tables, itself in Markdown.
     """
 
     paper: str
     sections: tuple[Section, ...]
-    introduction: str = ""
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Title -> table."""
@@ -53,8 +51,6 @@ class Reproduction:
     def to_markdown(self) -> str:
         """Everything as one page of GitHub-flavoured Markdown."""
         parts = [f"# {self.paper}"]
-        if self.introduction:
-            parts.append(self.introduction.strip())
         for section in self.sections:
             parts += [f"## {section.title}", markdown_table(shown(section.table)), section.note]
         return "\n\n".join(parts) + "\n"

@@ -29,7 +29,6 @@ from gpushare.results.result import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-INTRODUCTION = Path(__file__).with_name("slate_introduction.md").read_text(encoding="utf-8")
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("slate_paper.toml").read_text(encoding="utf-8"))
 TITAN_XP = "titan-xp"
 
@@ -72,7 +71,7 @@ def reproduce(
 
         sections.append(long_launches(words, name, repeats, progress))
     where = "a simulated Titan Xp" if on_titan_xp else name
-    return Reproduction(f"Slate: workload-aware sharing (Allen et al.), on {where}", tuple(sections), INTRODUCTION)
+    return Reproduction(f"Slate: workload-aware sharing (Allen et al.), on {where}", tuple(sections))
 
 
 def varies(device: str | None) -> bool:

@@ -23,7 +23,6 @@ from gpushare.results.result import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-INTRODUCTION = Path(__file__).with_name("srtf_introduction.md").read_text(encoding="utf-8")
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("srtf_paper.toml").read_text(encoding="utf-8"))
 METRICS = ["stp", "antt", "strictf"]
 FIRST_BLOCKS = "srtf:predictor=simple-slicing"
@@ -54,7 +53,7 @@ def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = No
     ]
     if not quick:
         sections.append(sensitivity_section(ercbench, gtx480, progress))
-    return Reproduction("SRTF: preemptive thread block scheduling (Pai et al. 2014)", tuple(sections), INTRODUCTION)
+    return Reproduction("SRTF: preemptive thread block scheduling (Pai et al. 2014)", tuple(sections))
 
 
 def varies(_device: str | None) -> bool:

@@ -93,23 +93,16 @@ def row_shares(rows: Sequence[Mapping[str, Sequence[Accuracy]]]) -> list[dict[st
     ]
 
 
-def row_table(rows: Sequence[Mapping[str, Sequence[Accuracy]]]) -> str:
-    """`row_shares`, in Markdown."""
-    lines = ["| launch of a row | " + " | ".join(ROW_MODELS.values()) + " |", "|---" * (len(ROW_MODELS) + 1) + "|"]
-    for number, shares in enumerate(row_shares(rows), 1):
-        lines.append(f"| {number} | " + " | ".join(f"{share:.1%}" for share in shares.values()) + " |")
-    return "\n".join(lines)
-
-
 def share_within(accuracy: Mapping[str, Mapping[str, Accuracy]], model: str) -> float:
     """Share of a model's predictions within 0.9x to 1.1x; `accuracy` is by kernel, and each kernel weighs the same."""
     return float(np.nanmean([by_model[model].within for by_model in accuracy.values()]))
 
 
-def markdown_table(accuracy: Mapping[str, Mapping[str, Accuracy]], models: Sequence[str]) -> str:
-    """Median and range by kernel, and the share within 0.9x to 1.1x; `accuracy` is by kernel."""
-    lines = ["| kernel | " + " | ".join(MODELS[model] for model in models) + " |", "|---" * (len(models) + 1) + "|"]
-    for kernel, by_model in sorted(accuracy.items()):
-        lines.append(f"| `{kernel}` | " + " | ".join(by_model[model].words() for model in models) + " |")
-    shares = (f"{share_within(accuracy, model):.1%}" for model in models)
-    return "\n".join([*lines, "| within 0.9x to 1.1x | " + " | ".join(shares) + " |"])
+def kernel_rows(accuracy: Mapping[str, Mapping[str, Accuracy]]) -> list[dict[str, str]]:
+    """Median and range by kernel and model, and in the last row the shares within 0.9x to 1.1x."""
+    rows = [
+        {"kernel": f"`{kernel}`"} | {words: by_model[model].words() for model, words in MODELS.items()}
+        for kernel, by_model in sorted(accuracy.items())
+    ]
+    shares = {words: f"{share_within(accuracy, model):.1%}" for model, words in MODELS.items()}
+    return [*rows, {"kernel": "within 0.9x to 1.1x"} | shares]

@@ -42,7 +42,7 @@ class Session:
         device: ``"cuda:0"`` for a GPU, or a simulated one, as :func:`gpushare.device` knows it.
         policy: the name of a built-in policy that is no oracle, or an instance of your own.
         ordering: whose operations go next, before the policy says who runs where: a name that :func:`gpushare.compare`
-            takes before a ``+``, such as ``"cumas:kernels=2"``; docs/cumas.md. It stays as long as the session.
+            takes before a ``+``, such as ``"cumas:kernels=2"``; it stays as long as the session.
         measure_alone: when the session is finished, run every application's launches again, original kernels with
             nobody else there, so that the run has metrics; the arrays get back what the jobs have written. Until then
             the session keeps all arrays alive. Without it times alone count as 1 ns.
@@ -111,7 +111,7 @@ class Session:
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
-            min_speed: the share of its speed alone that it has to keep beside others, at most 1; docs/mix.md.
+            min_speed: the share of its speed alone that it has to keep beside others, at most 1.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
                 deadline is. They go first where it takes that: for who may ask for a priority above 0.
 
@@ -146,7 +146,7 @@ class Session:
         self._on.load(kernel)
 
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
-        """A variable of the kernel's source in device memory, as an array in its place; docs/kernels.md.
+        """A variable of the kernel's source in device memory, as an array in its place; docs/guide/kernels.md.
 
         The session has one copy of it for all kernels of the source. Wait for the jobs that use it.
 

@@ -29,14 +29,19 @@ void bind_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
           "Returns a handle. `in_session`: what a SessionSink knows it as.")
       .def(
           "add_kernel",
-          [](ServerPort& self, std::string name, std::optional<std::size_t> argument_bytes) {
+          [](ServerPort& self, std::string name, std::optional<std::size_t> argument_bytes, const py::object& released,
+             std::shared_ptr<ReleaseQueue> queue) {
             return self.tables().kernels.add(
-                std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name), .argument_bytes = argument_bytes}));
+                std::make_shared<KernelEntry>(KernelEntry{.name = std::move(name),
+                                                          .owner = released_through(std::move(queue), released),
+                                                          .argument_bytes = argument_bytes}));
           },
-          py::arg("name"), py::arg("argument_bytes"), "Returns a handle. None: as many as come.")
+          py::arg("name"), py::arg("argument_bytes"), py::arg("released") = py::none(), py::arg("queue") = py::none(),
+          "Returns a handle. None: as many bytes as come. `released` is called as it is of arrays.")
       .def("remove_application", &ServerPort::remove_application_after, py::arg("application"), py::arg("after") = 0,
            "Once the job of that number has been taken.")
-      .def("remove_kernel", [](ServerPort& self, Handle handle) { self.tables().kernels.remove(handle); });
+      .def("remove_kernel", &ServerPort::remove_kernel_after, py::arg("kernel"), py::arg("after") = 0,
+           "Once the job of that number has been taken. Launches under way keep it.");
 }
 
 void bind_memory_tables(py::class_<ServerPort, std::shared_ptr<ServerPort>>& port) {
@@ -92,11 +97,16 @@ void bind_sinks(py::module_& module) {
 }
 
 void bind_ports(py::module_& module) {
+  py::class_<JobPool, std::shared_ptr<JobPool>>(module, "JobPool", "Places for jobs that several clients share.")
+      .def(py::init<std::size_t>(), py::arg("places"))
+      .def_property_readonly("free", &JobPool::free);
   py::class_<PortLimits>(module, "PortLimits", "What one client may use of the worker.")
       .def(py::init<>())
       .def_readwrite("command_ring_bytes", &PortLimits::command_ring_bytes)
       .def_readwrite("completion_ring_bytes", &PortLimits::completion_ring_bytes)
       .def_readwrite("most_jobs", &PortLimits::most_jobs, "That have not ended, or whose ends it has not taken.")
+      .def_readwrite("own_jobs", &PortLimits::own_jobs, "Of these, those that need no place of the pool.")
+      .def_readwrite("pool", &PortLimits::pool, "For the other ones; None: they need no place.")
       .def_readwrite("most_blocks", &PortLimits::most_blocks, "Of a launch.");
   py::class_<PortStatistics>(module, "PortStatistics", "What has gone through a port.")
       .def_readonly("commands", &PortStatistics::commands)

@@ -2,6 +2,7 @@
 // Sessions behind the data plane: on a simulated device, and on a GPU.
 #include "bindings/cuda/cuda_views.hpp"
 #include "bindings/daemon/daemon_waits.hpp"
+#include "bindings/daemon/release_queue.hpp"
 #include "bindings/runs/policy_maker.hpp"
 #include "bindings/runs/session_ordering.hpp"
 #include "core/session/realtime_simulated_gpu.hpp"
@@ -46,20 +47,25 @@ std::shared_ptr<const DeviceCode> launch_on_gpu(const LaunchCommand& command, co
 using Alone = std::optional<std::pair<double, double>>;  // per block, of the first
 
 Handle add_kernel(ServerPort& port, SessionKernel kernel, std::optional<std::size_t> argument_bytes,
-                  std::vector<std::uint32_t> pointers, const Alone& alone) {
-  KernelEntry entry{.name = kernel.model.name, .argument_bytes = argument_bytes, .pointers = std::move(pointers)};
+                  std::vector<std::uint32_t> pointers, const Alone& alone, std::shared_ptr<const void> owner) {
+  KernelEntry entry{.name = kernel.model.name,
+                    .owner = std::move(owner),
+                    .argument_bytes = argument_bytes,
+                    .pointers = std::move(pointers)};
   if (alone) entry.alone = AloneTime{.per_block = alone->first, .of_first = alone->second};
   entry.code = std::make_shared<SessionKernel>(std::move(kernel));
   return port.tables().kernels.add(std::make_shared<KernelEntry>(std::move(entry)));
 }
 
-Handle add_model(ServerPort& port, const Kernel& model, const Alone& alone) {
-  return add_kernel(port, {.model = model}, std::nullopt, {}, alone);
+Handle add_model(ServerPort& port, const Kernel& model, const Alone& alone, const py::object& released,
+                 std::shared_ptr<ReleaseQueue> queue) {
+  return add_kernel(port, {.model = model}, std::nullopt, {}, alone, released_through(std::move(queue), released));
 }
 
 Handle add_cuda_kernel(ServerPort& port, const Kernel& model, std::size_t argument_bytes,
                        std::shared_ptr<cuda::KernelCode> code, cuda::Extent block, unsigned shared_bytes,
-                       std::vector<Parameter> parameters, std::vector<std::uint32_t> pointers, const Alone& alone) {
+                       std::vector<Parameter> parameters, std::vector<std::uint32_t> pointers, const Alone& alone,
+                       const py::object& released, std::shared_ptr<ReleaseQueue> queue) {
   for (const auto& [offset, size] : parameters) {
     require(offset <= argument_bytes && size <= argument_bytes - offset,
             "kernel '" + model.name + "': a parameter lies outside its " + std::to_string(argument_bytes) + " bytes");
@@ -72,7 +78,8 @@ Handle add_cuda_kernel(ServerPort& port, const Kernel& model, std::size_t argume
   auto code_of = [shape = std::move(shape), parameters = std::move(parameters)](const LaunchCommand& command) {
     return launch_on_gpu(command, shape, parameters);
   };
-  return add_kernel(port, {.model = model, .code_of = std::move(code_of)}, argument_bytes, std::move(pointers), alone);
+  return add_kernel(port, {.model = model, .code_of = std::move(code_of)}, argument_bytes, std::move(pointers), alone,
+                    released_through(std::move(queue), released));
 }
 
 std::shared_ptr<SessionApplication> make_application(SessionSink& sink, Application application) {
@@ -123,11 +130,13 @@ void bind_session_sink(py::module_& module) {
            "Raises what the session has failed with, once it has; returns if it has not in time.");
   py::class_<ServerPort, std::shared_ptr<ServerPort>> port(module.attr("ServerPort"));
   port.def("add_model", &add_model, py::arg("model"), py::arg("alone_ns") = py::none(),
+           py::arg("released") = py::none(), py::arg("queue") = py::none(),
            "A kernel of a simulated device, with the block of its model; returns a handle. `alone_ns`: per block with "
-           "the whole device at work, and of the first.")
+           "the whole device at work, and of the first. `released` is called as it is of arrays.")
       .def("add_cuda_kernel", &add_cuda_kernel, py::arg("model"), py::arg("argument_bytes"), py::arg("code"),
            py::arg("block"), py::arg("shared_bytes"), py::arg("parameters"),
            py::arg("pointers") = std::vector<std::uint32_t>{}, py::arg("alone_ns") = py::none(),
+           py::arg("released") = py::none(), py::arg("queue") = py::none(),
            "A kernel of a GPU with this block and dynamic shared memory; returns a handle. `parameters`: their places "
            "and sizes among the arguments. `pointers`: where only arrays, or nothing, may be.");
 }

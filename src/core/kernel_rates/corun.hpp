@@ -2,7 +2,8 @@
 // How fast kernels are together, before anybody tries: the contention model (simulation/contention.hpp) asked about any
 // division of the GPU. Needs what a profile says of each kernel, and never sees kernels together.
 //
-// On an H100 it is 4 % off in the median of pairs' STP, and 12 % where both share every SM (docs/validation.md).
+// On an H100 it is 4 % off in the median of pairs' STP, and 12 % where both share every SM
+// (docs/results/simulator-accuracy.md).
 #pragma once
 
 #include <span>

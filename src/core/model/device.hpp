@@ -39,7 +39,8 @@ struct AllocationGranularity {
 };
 
 /// How much later memory answers when it is busy: a kernel's time in memory grows by delay(utilisation) times itself.
-/// The first term is felt at any load, the second near saturation; both are fitted (docs/validation.md).
+/// The first term is felt at any load, the second near saturation; both are fitted
+/// (docs/results/simulator-accuracy.md).
 struct LoadDelay {
   double linear = 0;
   double saturating = 0;
@@ -98,11 +99,11 @@ struct CoRunTuning {
   /// The same for shared SMs.
   double gain_of_sharing = 1.3;
   /// The least that co-running must promise over serial execution where the model is doubtful: predictions of equal
-  /// partitions were up to 13 % off in nine pairs of ten (docs/validation.md).
+  /// partitions were up to 13 % off in nine pairs of ten (docs/results/simulator-accuracy.md).
   double gain_of_doubtful_co_running = 1 / 1.1;
   /// The throughput of original kernels in serial execution: they leave no gaps and fill each other's last waves. 1.07
   /// of one after the other in the mean of 136 pairs; chosen on half of these pairs, checked on the others
-  /// (docs/mix.md).
+  /// (docs/internals/tuner.md).
   double gain_of_serial_whole = 1.05;
 };
 

@@ -29,23 +29,33 @@ constexpr std::array ordering_table{
 
 ReorderWindow::Settings window_settings(const PolicyOptions& options) {
   ReorderWindow::Settings window;
-  window.size = static_cast<std::size_t>(options.whole("window", 8, 1, most_tasks_in_window));
-  const std::string objective = options.word("objective", {"makespan", "turnaround", "weighted"});
+  window.size =
+      static_cast<std::size_t>(options.whole("window", "tasks that are ordered at a time", 8, 1, most_tasks_in_window));
+  const std::string objective = options.word(
+      "objective", "what the order minimises: the time until all end, the mean turnaround, or that by weights",
+      {"makespan", "turnaround", "weighted"});
   window.objective = objective == "makespan"     ? Objective::Makespan
                      : objective == "turnaround" ? Objective::MeanTurnaround
                                                  : Objective::WeightedTurnaround;
-  const double memory_gb = options.number("memory_gb", 0, 0, 1e6);
+  const double memory_gb =
+      options.number("memory_gb", "device memory in 10^9 bytes for what tasks copy; 0: no limit", 0, 0, 1e6);
   if (memory_gb > 0) window.memory_limit = Bytes{std::llrint(memory_gb * 1e9)};
-  window.carries_over = options.word("carry", {"yes", "no"}) == "yes";
-  window.limits.nodes = options.whole("nodes", 1'000'000, 1, 1'000'000'000'000);
+  window.carries_over =
+      options.word("carry", "does the order take into account what the previous window has left on the engines",
+                   {"yes", "no"}) == "yes";
+  window.limits.nodes = options.whole("nodes", "steps of a search, after which the best order so far is taken",
+                                      1'000'000, 1, 1'000'000'000'000);
   return window;
 }
 
 WindowOrdering::Settings settings_of(const PolicyOptions& options) {
-  const std::string rule = options.word("to_host", {"each", "together"});
-  const std::string estimates = options.word("estimates", {"profile", "learnt"});
+  const std::string rule = options.word(
+      "to_host", "does every copy to the host end a task, or do consecutive ones stay together", {"each", "together"});
+  const std::string estimates = options.word(
+      "estimates", "are the times of kernels known from profiles, or only after they have run", {"profile", "learnt"});
   return {.window = window_settings(options),
-          .computing = static_cast<int>(options.whole("kernels", 1, 1, most_tasks_in_window)),
+          .computing = static_cast<int>(
+              options.whole("kernels", "tasks that may be in their kernels at a time", 1, 1, most_tasks_in_window)),
           .rule = rule == "each" ? ToHostRule::EachEndsTask : ToHostRule::ConsecutiveStayTogether,
           .first_estimate = estimates == "profile" ? FirstEstimate::Profile : FirstEstimate::Nowhere};
 }
@@ -68,15 +78,21 @@ struct PieceOptions {
 
 /// Who orders for turnaround has pieces unless told otherwise: for the time until all have ended they only cost.
 PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround) {
-  const std::string who = is_for_turnaround ? options.word("pieces", {"short", "no", "urgent"})
-                                            : options.word("pieces", {"no", "short", "urgent"});
-  const double megabytes = options.number("piece_mb", 0, 1e-6, 1e6);
+  const std::string who = is_for_turnaround ? options.word("pieces",
+                                                           "which copies may go between the pieces of a large one: "
+                                                           "shorter ones, those of a higher priority, or none",
+                                                           {"short", "no", "urgent"})
+                                            : options.word("pieces",
+                                                           "which copies may go between the pieces of a large one: "
+                                                           "shorter ones, those of a higher priority, or none",
+                                                           {"no", "short", "urgent"});
+  const double megabytes = options.number("piece_mb", "size of a piece in 10^6 bytes; left out: by loss", 0, 1e-6, 1e6);
   return {.who = who == "no"      ? CutIn::Nobody
                  : who == "short" ? CutIn::Shorter
                                   : CutIn::Urgent,
-          .loss = options.number("loss", 0.02, 0.001, 0.9),
+          .loss = options.number("loss", "share of the bandwidth that pieces may cost", 0.02, 0.001, 0.9),
           .size = Bytes{std::llrint(megabytes * 1e6)},
-          .at_a_time = static_cast<int>(options.whole("depth", 1, 1, 16))};
+          .at_a_time = static_cast<int>(options.whole("depth", "pieces that an engine has at a time", 1, 1, 16))};
 }
 
 struct Read {
@@ -84,6 +100,7 @@ struct Read {
   WindowOrdering::Settings settings{};
   PieceOptions pieces{};
   Duration search_time{};
+  std::vector<OptionEntry> options;
 };
 
 Read read(std::string_view text) {
@@ -98,9 +115,11 @@ Read read(std::string_view text) {
     const bool is_for_turnaround =
         entry->solver != "arrival" && ordering.settings.window.objective != Objective::Makespan;
     ordering.pieces = piece_options(options, is_for_turnaround);
-    ordering.search_time = Duration(std::llrint(1e3 * options.number("search_us", 500, 1, 1e9)));
+    ordering.search_time =
+        Duration(std::llrint(1e3 * options.number("search_us", "time of a search on a GPU", 500, 1, 1e9)));
   }
   options.require_all_known();
+  ordering.options = options.described();
   return ordering;
 }
 
@@ -113,6 +132,8 @@ OrderedPolicy ordered_policy(std::string_view text) {
   if (plus == std::string_view::npos) return {.policy = std::string(text)};
   return {.ordering = std::string(text.substr(0, plus)), .policy = std::string(text.substr(plus + 1))};
 }
+
+std::vector<OptionEntry> ordering_options(std::string_view name) { return read(name).options; }
 
 void require_ordering(std::string_view text) { read(text); }
 

@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/engine/ordering.hpp"
 #include "core/ordering/kernel_time.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 
@@ -28,6 +30,9 @@ struct OrderedPolicy {
   std::string policy;
 };
 OrderedPolicy ordered_policy(std::string_view text);
+
+/// The options of this ordering.
+std::vector<OptionEntry> ordering_options(std::string_view name);
 
 /// Throws InvalidInput, as make_ordering() would.
 void require_ordering(std::string_view text);

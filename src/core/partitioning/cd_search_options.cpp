@@ -26,14 +26,22 @@ Duration CdSearchOptions::window_on(const Device& device) const {
 }
 
 CdSearchOptions cd_search_options(const PolicyOptions& options) {
-  const std::string mode = options.word("mode", {"auto", "performance", "power"});
-  const std::string profile = options.word("profile", {"on-line", "off-line", "equations"});
-  const double window_us = options.number("window", 0, 1, 1e6);
+  const std::string mode = options.word("mode", "the goal: performance, power (idle SMs), or the better of the two",
+                                        {"auto", "performance", "power"});
+  const std::string profile = options.word(
+      "profile",
+      "how an application is classified: by stalling SMs, by its profile, or by equations 1 and 2 of the paper",
+      {"on-line", "off-line", "equations"});
+  const double window_us = options.number(
+      "window", "length of a warm-up and of a measurement in us; left out: 20,000 cycles, at least 25 us", 0, 1, 1e6);
   return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
                              : mode == "power" ? SearchMode::Power
                                                : SearchMode::Performance,
-                     .need = {.step = static_cast<int>(options.whole("step", 0, 1, 1000)),
-                              .loss = options.number("loss", 5, 0, 100) / 100}},
+                     .need = {.step = static_cast<int>(options.whole(
+                                  "step", "SMs stalled at a time; left out: a twelfth of the SMs", 0, 1, 1000)),
+                              .loss = options.number("loss", "percent of the rate on an even part that may be lost", 5,
+                                                     0, 100) /
+                                      100}},
           .classes = profile == "on-line"    ? ClassBy::StallTest
                      : profile == "off-line" ? ClassBy::ProfiledScaling
                                              : ClassBy::ProfiledBandwidth,

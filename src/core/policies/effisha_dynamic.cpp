@@ -22,11 +22,16 @@ namespace {
 class EffishaDynamic : public Policy {
  public:
   explicit EffishaDynamic(const PolicyOptions& options)
-      : ageing_preempts_(options.word("ageing", {"preempts", "waits"}) == "preempts"),
-        slice_grows_(options.word("slice", {"dynamic", "static"}) == "dynamic"),
-        evicted_to_(options.word("evicted", {"inactive", "active"}) == "active" ? Turn::Queue::Active
-                                                                                : Turn::Queue::Inactive),
-        leftover_(options.word("leftover", {"no", "yes"}) == "yes") {}
+      : ageing_preempts_(options.word("ageing", "may a priority raised by waiting preempt, or only that of a newcomer",
+                                      {"preempts", "waits"}) == "preempts"),
+        slice_grows_(options.word("slice", "is the priority in (priority + 1) / 2 ms the raised one or the first one",
+                                  {"dynamic", "static"}) == "dynamic"),
+        evicted_to_(options.word("evicted", "the queue in which a preempted application waits",
+                                 {"inactive", "active"}) == "active"
+                        ? Turn::Queue::Active
+                        : Turn::Queue::Inactive),
+        leftover_(options.word("leftover", "may the others have the SM room that the current application leaves",
+                               {"no", "yes"}) == "yes") {}
 
   void check(const Application& application) const override {
     if (application.priority >= 0 && application.priority <= most_priority) return;

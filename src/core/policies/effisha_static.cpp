@@ -17,7 +17,9 @@ namespace {
 
 class EffishaStatic : public Policy {
  public:
-  explicit EffishaStatic(const PolicyOptions& options) : leftover_(options.word("leftover", {"no", "yes"}) == "yes") {}
+  explicit EffishaStatic(const PolicyOptions& options)
+      : leftover_(options.word("leftover", "may the others have the SM room that the current application leaves",
+                               {"no", "yes"}) == "yes") {}
 
   void observe(const Event& event, const State& state) override { requests_.observe(event, state); }
 

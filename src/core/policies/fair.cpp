@@ -67,8 +67,10 @@ class Fair : public Policy {
 
 std::unique_ptr<Policy> make_fair(const PolicyOptions& options) {
   const auto microseconds = [](double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); };
-  return std::make_unique<Fair>(microseconds(options.number("period_us", 2000, 10, 1e9)),
-                                microseconds(options.number("patience_us", 60, 0, 1e6)));
+  return std::make_unique<Fair>(
+      microseconds(options.number("period_us", "how often the SM parts are corrected", 2000, 10, 1e9)),
+      microseconds(options.number("patience_us", "how long a place is kept between two launches of an application", 60,
+                                  0, 1e6)));
 }
 
 }  // namespace gpushare

@@ -20,8 +20,9 @@ namespace {
 class Pkm : public Policy {
  public:
   explicit Pkm(const PolicyOptions& options)
-      : blocks_(options.whole("blocks", 0, 1, 1'000'000'000'000)),
-        delay_ns_(1e3 * options.number("delay_us", 1000, 1, 1e6)) {
+      : blocks_(
+            options.whole("blocks", "blocks of a slice; left out: they follow from delay_us", 0, 1, 1'000'000'000'000)),
+        delay_ns_(1e3 * options.number("delay_us", "how long a slice may take", 1000, 1, 1e6)) {
     options.require_not_both("blocks", "delay_us");
   }
 

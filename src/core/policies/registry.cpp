@@ -27,9 +27,9 @@
   entry("srtf-zero-sampling", "srtf told the runtimes (oracle)", "SRTF 6.2.2", oracle, make_srtf_zero_sampling)         \
   entry("sjf", "shortest job first (oracle, upper bound)", "SRTF 2", oracle, make_shortest_job_first)                   \
   entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", oracle, make_longest_job_first)                      \
-  entry("mix", "blocks of each on every SM, so many that most is done", "SMK, Warped-Slicer", online, make_mix)                     \
-  entry("auto", "mix, partition or turns, whichever promises most", "SMK, SRTF 5.1.1", online, make_auto)               \
-  entry("fair", "SMs by weight, who got less before gets more", "weighted fair sharing", online, make_fair)             \
+  entry("mix", "blocks of each on every SM, in the numbers that get most done", "SMK, Warped-Slicer", online, make_mix)                     \
+  entry("auto", "a mix, a partition or one at a time, whichever promises most", "SMK, SRTF 5.1.1", online, make_auto)               \
+  entry("fair", "SMs by weight; an application that got less gets more later", "weighted fair sharing", online, make_fair)             \
   entry("edf", "earliest deadline first, with an admission test", "Liu and Layland", online, make_edf)
 // clang-format on
 
@@ -67,8 +67,9 @@ void require_open_policy(std::string_view text) {
               "predicts it, or compare workloads that are known beforehand");
 }
 
-std::unique_ptr<Policy> make_policy(std::string_view text) {
-  const PolicyOptions options(text);
+namespace {
+
+std::unique_ptr<Policy> made(const PolicyOptions& options) {
   const auto entry = std::ranges::find(table, options.policy(), &PolicyEntry::name);
   require(entry != table.end(), "no policy '" + options.policy() + "'; known: " + known_names());
   std::unique_ptr<Policy> policy = entry->make(options);
@@ -76,6 +77,16 @@ std::unique_ptr<Policy> make_policy(std::string_view text) {
   options.require_all_known();
   if (longest_us == as_the_policy_has_it) return policy;
   return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_policy(std::string_view text) { return made(PolicyOptions(text)); }
+
+std::vector<OptionEntry> policy_options(std::string_view name) {
+  const PolicyOptions options(name);
+  made(options);
+  return options.described();
 }
 
 }  // namespace gpushare

@@ -4,8 +4,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/engine/policy.hpp"
+#include "core/policy_support/options.hpp"
 
 namespace gpushare {
 
@@ -23,6 +25,9 @@ std::span<const PolicyEntry> policies();
 /// The policy of this name, with options behind it if it has any ("cd-search:mode=power"). Throws InvalidInput for an
 /// unknown name, listing the known ones, and for an option that the policy has not.
 std::unique_ptr<Policy> make_policy(std::string_view text);
+
+/// The options of this policy, with `whole_up_to_us`, which all of them have.
+std::vector<OptionEntry> policy_options(std::string_view name);
 
 /// Throws InvalidInput for a policy that has to be told what an open run cannot know.
 void require_open_policy(std::string_view text);

@@ -89,8 +89,10 @@ class RoundRobin : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_round_robin(const PolicyOptions& options) {
-  const double quantum_ns = 1e6 * options.number("quantum_ms", 2, 0.001, 1e6);
-  const double patience_ns = 1e3 * options.number("patience_us", 50, 0, 1e6);
+  const double quantum_ns =
+      1e6 * options.number("quantum_ms", "the time for which one application has the GPU", 2, 0.001, 1e6);
+  const double patience_ns =
+      1e3 * options.number("patience_us", "how long an application keeps the GPU without a launch", 50, 0, 1e6);
   return std::make_unique<RoundRobin>(Duration(static_cast<std::int64_t>(quantum_ns)),
                                       Duration(static_cast<std::int64_t>(patience_ns)));
 }

@@ -73,10 +73,14 @@ class Slate : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_slate(const PolicyOptions& options) {
-  const auto together = static_cast<std::size_t>(options.whole("together", 2, 1, 64));
-  const double patience_ns = 1e3 * options.number("patience_us", 50, 0, 1e6);
-  const bool is_balance = options.word("sizes", {"throughput", "balance"}) == "balance";
-  const bool leaves_rest = options.word("rest", {"wait", "leftover"}) == "leftover";
+  const auto together = static_cast<std::size_t>(options.whole("together", "launches side by side, at most", 2, 1, 64));
+  const double patience_ns =
+      1e3 *
+      options.number("patience_us", "how long a place is kept for the next launch of its application", 50, 0, 1e6);
+  const bool is_balance =
+      options.word("sizes", "what the SM ranges are sized for", {"throughput", "balance"}) == "balance";
+  const bool leaves_rest = options.word("rest", "does the queue wait, or get the SM room that the launches leave",
+                                        {"wait", "leftover"}) == "leftover";
   return std::make_unique<Slate>(SlateQueue(together, Duration(static_cast<std::int64_t>(patience_ns))),
                                  is_balance ? RangeGoal::Balance : RangeGoal::Throughput,
                                  leaves_rest ? Rest::GetsLeftover : Rest::Waits);

@@ -82,9 +82,13 @@ class Srtf : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_srtf(const PolicyOptions& options) {
-  const std::string predictor = options.word("predictor", {"own-blocks", "simple-slicing"});
+  const std::string predictor = options.word(
+      "predictor", "what the remaining time is predicted from; simple-slicing is the predictor of the paper",
+      {"own-blocks", "simple-slicing"});
   if (predictor == "simple-slicing") return std::make_unique<Srtf<FirstBlock>>(FirstBlock());
-  const bool remembers = options.word("remember", {"yes", "no"}) == "yes";
+  const bool remembers =
+      options.word("remember", "is the block time of a kernel kept for its next launch, which is then not sampled",
+                   {"yes", "no"}) == "yes";
   return std::make_unique<Srtf<OwnBlocks>>(OwnBlocks(remembers));
 }
 

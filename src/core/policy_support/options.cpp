@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/policy_support/options.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "core/model/errors.hpp"
 #include "core/model/quoted_list.hpp"
@@ -42,25 +44,33 @@ PolicyOptions::PolicyOptions(std::string_view text) {
   }
 }
 
-const std::string* PolicyOptions::find(const std::string& key) const {
-  asked_.insert(key);
-  const auto value = values_.find(key);
+const std::string* PolicyOptions::find(OptionEntry option) const {
+  const auto value = values_.find(option.name);
+  asked_.insert_or_assign(option.name, std::move(option));
   return value == values_.end() ? nullptr : &value->second;
 }
 
-std::string PolicyOptions::word(const std::string& key, std::initializer_list<std::string_view> words) const {
-  const std::string* value = find(key);
-  if (value == nullptr) return std::string(*words.begin());
+std::string PolicyOptions::word(const std::string& key, std::string_view meaning,
+                                std::initializer_list<std::string_view> words) const {
   std::string known;
-  for (const std::string_view word : words) {
-    if (*value == word) return *value;
-    known += (known.empty() ? "" : ", ") + std::string(word);
-  }
+  for (const std::string_view word : words) known += (known.empty() ? "" : ", ") + std::string(word);
+  const std::string* value =
+      find({.name = key, .meaning = std::string(meaning), .otherwise = std::string(*words.begin()), .values = known});
+  if (value == nullptr) return std::string(*words.begin());
+  if (std::ranges::find(words, *value) != words.end()) return *value;
   throw InvalidInput("policy '" + policy_ + "': " + key + " must be one of " + known + ", got '" + *value + "'");
 }
 
-double PolicyOptions::number(const std::string& key, double otherwise, double least, double most) const {
-  const std::string* value = find(key);
+double PolicyOptions::number(const std::string& key, std::string_view meaning, double otherwise, double least,
+                             double most) const {
+  return number({.name = key, .meaning = std::string(meaning)}, otherwise, least, most);
+}
+
+double PolicyOptions::number(OptionEntry option, double otherwise, double least, double most) const {
+  const std::string key = option.name;
+  if (otherwise >= least && otherwise <= most) option.otherwise = shown(otherwise);
+  option.values += shown(least) + ".." + shown(most);
+  const std::string* value = find(std::move(option));
   if (value == nullptr) return otherwise;
   double number = 0;
   const char* end = value->data() + value->size();
@@ -71,12 +81,12 @@ double PolicyOptions::number(const std::string& key, double otherwise, double le
   return number;
 }
 
-std::int64_t PolicyOptions::whole(const std::string& key, std::int64_t otherwise, std::int64_t least,
-                                  std::int64_t most) const {
-  const double value =
-      number(key, static_cast<double>(otherwise), static_cast<double>(least), static_cast<double>(most));
+std::int64_t PolicyOptions::whole(const std::string& key, std::string_view meaning, std::int64_t otherwise,
+                                  std::int64_t least, std::int64_t most) const {
+  const double value = number({.name = key, .meaning = std::string(meaning), .values = "whole number in "},
+                              static_cast<double>(otherwise), static_cast<double>(least), static_cast<double>(most));
   require_lazily(value == std::floor(value), [&] {
-    return "policy '" + policy_ + "': " + key + " must be a whole number, got '" + *find(key) + "'";
+    return "policy '" + policy_ + "': " + key + " must be a whole number, got '" + values_.at(key) + "'";
   });
   return static_cast<std::int64_t>(value);
 }
@@ -90,9 +100,15 @@ void PolicyOptions::require_all_known() const {
   for (const auto& [key, value] : values_) {
     if (asked_.contains(key)) continue;
     const std::string known =
-        asked_.empty() ? "it has none" : "known: " + quoted_list(asked_, [](const std::string& key) { return key; });
+        asked_.empty() ? "it has none" : "known: " + quoted_list(asked_, [](const auto& asked) { return asked.first; });
     throw InvalidInput("policy '" + policy_ + "' has no option '" + key + "'; " + known);
   }
+}
+
+std::vector<OptionEntry> PolicyOptions::described() const {
+  std::vector<OptionEntry> options;
+  for (const auto& [name, option] : asked_) options.push_back(option);
+  return options;
 }
 
 }  // namespace gpushare

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What stands behind a policy's name: "cd-search:mode=power:step=4" has the options mode and step. A policy asks for
-// each by name and says what it may be; what nobody has asked for is an error.
+// each by name and says what it means and may be; the documentation reads the same words. An option that the policy
+// does not ask for is an error.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpushare {
+
+/// An option as its policy describes it.
+struct OptionEntry {
+  std::string name;
+  std::string meaning;
+  std::string otherwise;  ///< its value where it is left out; empty where the meaning says what holds then
+  std::string values;     ///< what it may be
+};
 
 class PolicyOptions {
  public:
@@ -22,11 +31,13 @@ class PolicyOptions {
   const std::string& policy() const { return policy_; }
 
   /// One of these words; the first where the option is left out. Throws InvalidInput for any other.
-  std::string word(const std::string& key, std::initializer_list<std::string_view> words) const;
+  std::string word(const std::string& key, std::string_view meaning,
+                   std::initializer_list<std::string_view> words) const;
   /// A number in least..most, or `otherwise` where the option is left out. Throws InvalidInput for any other.
-  double number(const std::string& key, double otherwise, double least, double most) const;
+  double number(const std::string& key, std::string_view meaning, double otherwise, double least, double most) const;
   /// The same without a fraction; 1e6 is one.
-  std::int64_t whole(const std::string& key, std::int64_t otherwise, std::int64_t least, std::int64_t most) const;
+  std::int64_t whole(const std::string& key, std::string_view meaning, std::int64_t otherwise, std::int64_t least,
+                     std::int64_t most) const;
 
   /// Throws InvalidInput where both are given, of which one follows from the other.
   void require_not_both(const std::string& key, const std::string& other) const;
@@ -34,12 +45,16 @@ class PolicyOptions {
   /// Throws InvalidInput naming an option that nobody has asked for, and those that were.
   void require_all_known() const;
 
+  /// What was asked for so far.
+  std::vector<OptionEntry> described() const;
+
  private:
-  const std::string* find(const std::string& key) const;
+  const std::string* find(OptionEntry option) const;
+  double number(OptionEntry option, double otherwise, double least, double most) const;
 
   std::string policy_;
   std::map<std::string, std::string> values_;
-  mutable std::set<std::string> asked_;
+  mutable std::map<std::string, OptionEntry> asked_;
 };
 
 }  // namespace gpushare

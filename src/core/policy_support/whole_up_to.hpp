@@ -22,7 +22,9 @@ namespace gpushare {
 
 /// The option that every policy has; `usual` microseconds where it is not given.
 inline double whole_up_to_us(const PolicyOptions& options, double usual) {
-  return options.number("whole_up_to_us", usual, 0, 1e6);
+  return options.number("whole_up_to_us",
+                        "launches predicted to end within this time run as they were written; left out: none", usual, 0,
+                        1e6);
 }
 
 class WholeUpTo : public Policy {

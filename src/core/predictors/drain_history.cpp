@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-// Chosen on the runs that docs/srtf.md, "On silicon", shows; it says what other values do.
+// Chosen on the runs that docs/results/predictors.md shows; it says what other values do.
 constexpr double fall_kept = 0.3;
 constexpr double overdue = 1.1;
 constexpr double done_of_overdue = 0.25;

@@ -8,7 +8,7 @@ namespace gpushare {
 namespace {
 
 /// The least share of the issue slots that older kinds leave: a limit of the model, not a measurement. On an H100 a
-/// younger kernel still got 0.004 of them (docs/validation.md).
+/// younger kernel still got 0.004 of them (docs/results/shared-sms.md).
 constexpr double least_left = 1e-3;
 
 struct Stage {

@@ -18,15 +18,34 @@ Duration microseconds(double count) { return Duration(static_cast<Duration::rep>
 }  // namespace
 
 CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
-  const double min_speed = options.number("min_speed", no_min_speed, 0, 1);
-  return {.classifier = {.small = microseconds(options.number("small_us", 30, 0, longest_option_us)),
-                         .min_speed = min_speed == no_min_speed ? std::nullopt : std::optional(min_speed)},
-          .sets = {.bounds = {.antt = options.number("antt", std::numeric_limits<double>::infinity(), 1, 1e9)},
-                   .is_conservative = options.word("caution", {"yes", "no"}) == "yes",
-                   .probes = {.share = options.number("probe_share", ProbeOptions::automatic, 0, 0.5),
-                              .window = microseconds(options.number("probe_us", 2000, 1, longest_option_us))}},
-          .patience = microseconds(options.number("patience_us", 60, 0, longest_option_us)),
-          .patience_with_latency_bound = microseconds(options.number("reserve_us", 5000, 0, longest_option_us))};
+  const double min_speed = options.number("min_speed",
+                                          "least speed of each application that asks for none itself; left out: half "
+                                          "of an equal part, or none with caution=yes and equal weights",
+                                          no_min_speed, 0, 1);
+  return {
+      .classifier = {.small = microseconds(options.number("small_us",
+                                                          "launches that take less alone go first and move no other",
+                                                          30, 0, longest_option_us)),
+                     .min_speed = min_speed == no_min_speed ? std::nullopt : std::optional(min_speed)},
+      .sets = {.bounds = {.antt = options.number("antt", "bound of the mean slowdown; left out: none",
+                                                 std::numeric_limits<double>::infinity(), 1, 1e9)},
+               .is_conservative = options.word("caution",
+                                               "where SMs serve their oldest blocks first: begin with an equal "
+                                               "partition, and depart from it by measurement",
+                                               {"yes", "no"}) == "yes",
+               .probes = {.share =
+                              options.number("probe_share",
+                                             "share of the time in which other allocations are measured; left out: "
+                                             "0.25, or 0.02 where SMs cannot be shared or a speed is promised",
+                                             ProbeOptions::automatic, 0, 0.5),
+                          .window =
+                              microseconds(options.number("probe_us", "length of the first measuring window of a probe",
+                                                          2000, 1, longest_option_us))}},
+      .patience = microseconds(options.number(
+          "patience_us", "how long a slot is kept between two launches of an application", 60, 0, longest_option_us)),
+      .patience_with_latency_bound = microseconds(options.number(
+          "reserve_us", "how long a slot or SM headroom is kept for an application with a latency bound or a priority",
+          5000, 0, longest_option_us))};
 }
 
 bool CoScheduler::may_change_schedule(const Event& event) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // SMs of their own for launches of a few blocks that run as they were written.
 //
-// An SM serves the warps of its oldest blocks first (docs/h100.md), and workers are as old as their launch. A block of
-// 12 us beside seven of a Mandelbrot set may take 700 us: until those leave. So where workers leave within some tens of
-// microseconds, such a launch has as few SMs emptied as hold it, from the last one on, instead of a place made for it
-// on every SM. Behind workers that take longer a place is better: the first one is free long before any SM is.
+// An SM serves the warps of its oldest blocks first (docs/results/shared-sms.md), and workers are as old as their
+// launch. A block of 12 us beside seven of a Mandelbrot set may take 700 us: until those leave. So where workers leave
+// within some tens of microseconds, such a launch has as few SMs emptied as hold it, from the last one on, instead of a
+// place made for it on every SM. Behind workers that take longer a place is better: the first one is free long before
+// any SM is.
 #pragma once
 
 #include <vector>

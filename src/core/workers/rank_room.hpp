@@ -4,7 +4,7 @@
 // to make some: they get smaller quotas until it has its place.
 //
 // An SM's L1 cache is divided when the first block comes to it, and mostly takes none that wants more of it to be
-// shared memory before the last one has left (docs/h100.md; exceptions are in docs/validation.md). So where that keeps
+// shared memory before the last one has left (docs/results/simulator-accuracy.md). So where that keeps
 // a launch out, and nobody stays who ranks before it, it is not enough to make room beside oneself: whoever wants less
 // leaves in whole.
 #pragma once

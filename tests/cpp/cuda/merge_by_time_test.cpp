@@ -36,7 +36,7 @@ TEST(MergeByTime, WhatJoinsMayBeOutOfOrder) {
   EXPECT_THAT(blocks_of(events), ElementsAre(0, 3, 1, 2));
 }
 
-TEST(MergeByTime, OfEqualTimesWhoWasThereComesFirst) {
+TEST(MergeByTime, OfEqualTimesTheEarlierEntryComesFirst) {
   std::vector<Event> events = told({{10, 0}, {20, 1}, {10, 2}, {20, 3}});
   merge_by_time(events, 0, 2);
   EXPECT_THAT(blocks_of(events), ElementsAre(0, 2, 1, 3));

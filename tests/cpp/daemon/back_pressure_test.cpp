@@ -32,7 +32,7 @@ TEST(BackPressure, LosesNothing) {
 }
 
 // Nothing ends, so nothing else wakes a client that waits for room.
-TEST(BackPressure, WhoWaitsForRoomIsWoken) {
+TEST(BackPressure, AWriterThatWaitsForRoomIsWoken) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   TestClient alice(server, {.command_ring_bytes = 1024, .most_jobs = 3'000}, 0us);
@@ -41,7 +41,7 @@ TEST(BackPressure, WhoWaitsForRoomIsWoken) {
 }
 
 // More has ended at once than the ring of completions holds: the rest comes as the client takes what is there.
-TEST(BackPressure, WhoWaitsForAnEndThatComesLateIsWoken) {
+TEST(BackPressure, AWaitForALateEndIsWoken) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   constexpr std::uint64_t many = 1'000;
@@ -72,6 +72,63 @@ TEST(BackPressure, MoreJobsThanMayBeKeptAreRefused) {
   EXPECT_THROW(alice.launch(), InvalidInput);
   alice.port.forget(1);
   alice.launch();
+}
+
+/// Two clients of one user: each has two jobs for itself, and three more are for whichever comes first.
+class SharedPlaces : public testing::Test {
+ protected:
+  static constexpr std::size_t own = 2, shared = 3;
+
+  std::uint64_t accepted(const TestClient& client) { return client.at_worker->statistics().commands; }
+  /// For a moment longer than it takes, so that one more would be seen.
+  bool settles_at(const TestClient& client, std::uint64_t commands) {
+    for (int look = 0; accepted(client) < commands && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(5ms);
+    return accepted(client) == commands;
+  }
+
+  std::shared_ptr<HeldSink> sink = std::make_shared<HeldSink>();
+  std::shared_ptr<JobPool> pool = std::make_shared<JobPool>(shared);
+  const PortLimits limits{.own_jobs = own, .pool = pool};
+  PortServer server{sink};
+};
+
+TEST_F(SharedPlaces, OneClientTakesThemAllAndTheOtherHasItsOwn) {
+  TestClient alice(server, limits), bob(server, limits);
+  for (int time = 0; time < 10; ++time) alice.launch();
+  EXPECT_TRUE(settles_at(alice, own + shared));
+  for (int time = 0; time < 10; ++time) bob.launch();
+  EXPECT_TRUE(settles_at(bob, own));
+  EXPECT_TRUE(settles_at(alice, own + shared));
+  EXPECT_EQ(pool->free(), 0u);
+}
+
+TEST_F(SharedPlaces, AClientThatWaitsForAPlaceOfAnotherIsServedWhenThatIsFree) {
+  TestClient alice(server, limits), bob(server, limits);
+  for (std::size_t time = 0; time < own + shared; ++time) alice.launch();
+  EXPECT_TRUE(settles_at(alice, own + shared));
+  std::vector<JobNumber> jobs;
+  for (int time = 0; time < 10; ++time) jobs.push_back(bob.launch());
+  EXPECT_TRUE(settles_at(bob, own));
+  sink->end_first();  // of Alice's, whose port has nothing more to read
+  EXPECT_TRUE(settles_at(bob, own + 1));
+  while (accepted(bob) < jobs.size() || sink->end_first()) sink->end_first();
+  for (const JobNumber job : jobs) EXPECT_EQ(bob.port.wait(job, 10s)->status, JobStatus::Done);
+}
+
+TEST_F(SharedPlaces, AClientThatGoesGivesItsPlacesBackWhenItsJobsHaveEnded) {
+  TestClient bob(server, limits);
+  {
+    TestClient alice(server, limits);
+    for (std::size_t time = 0; time < own + shared; ++time) alice.launch();
+    EXPECT_TRUE(settles_at(alice, own + shared));
+    for (int time = 0; time < 10; ++time) bob.launch();
+    EXPECT_TRUE(settles_at(bob, own));
+  }
+  EXPECT_TRUE(settles_at(bob, own));
+  for (std::size_t time = 0; time < own + shared; ++time) sink->end_first();
+  EXPECT_TRUE(settles_at(bob, own + shared));
+  sink->end_all();
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "daemon/channel/peer_errors.hpp"
+#include "messages.hpp"
 #include "plane.hpp"
 
 namespace gpushare::test {
@@ -48,7 +49,7 @@ TEST(ClientPort, RefusedCommandsEndWithAReasonAndNothingElseDoes) {
   EXPECT_EQ(alice.port.wait(good, 10s)->status, JobStatus::Done);
   EXPECT_EQ(alice.port.wait(forged, 0s)->status, JobStatus::Refused);
   EXPECT_NE(alice.port.wait(forged, 0s)->message.find("kernel handle"), std::string::npos);
-  EXPECT_NE(alice.port.wait(large, 0s)->message.find("1 x 70000 x 1"), std::string::npos);
+  EXPECT_THAT(alice.port.wait(large, 0s)->message, naming(70000));
   EXPECT_EQ(alice.at_worker->statistics().refused, 2u);
 }
 
@@ -166,7 +167,7 @@ void come_to_rest(ClientPort& port) {
   while (port.take_all_ended(ended)) continue;
 }
 
-TEST(ClientPort, RingsForEndsThatNobodyWaitsFor) {
+TEST(ClientPort, SignalsEndsWithoutAWaiter) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   TestClient alice(server);
@@ -182,7 +183,7 @@ TEST(ClientPort, RingsForEndsThatNobodyWaitsFor) {
   EXPECT_FALSE(alice.port.take_all_ended(ended));
 }
 
-TEST(ClientPort, WhoWaitsForAJobGetsItsEndAndThoseOfOthers) {
+TEST(ClientPort, AWaitForAJobReceivesItsEndAndThoseOfOtherJobs) {
   const auto sink = std::make_shared<HeldSink>();
   PortServer server(sink);
   TestClient alice(server);
@@ -268,7 +269,7 @@ class SlowSink : public CommandSink {
   void client_gone(ClientId) noexcept override {}
 };
 
-TEST(ClientPort, NumbersTheJobsOfAllWhoWaitForRoom) {
+TEST(ClientPort, NumbersTheJobsOfAllThreadsThatWaitForRoom) {
   PortServer server(std::make_shared<SlowSink>());
   TestClient alice(server, PortLimits{.command_ring_bytes = 1024, .most_jobs = 60'000}, 150us);
   std::atomic<bool> stops = false;
@@ -329,7 +330,7 @@ TEST(ClientPort, WhatEndedBeforeTheWorkerDidIsStillTold) {
   EXPECT_EQ(alice.port.wait(done, 1s)->status, JobStatus::Done);
 }
 
-TEST(ClientPort, WhoGivesUpIsToldOfEveryJobOnce) {
+TEST(ClientPort, AClosedPortReportsEveryJobOnce) {
   PortServer server(echo(60s));
   PortServer quick_server(echo());
   TestClient slow(server), quick(quick_server);
@@ -393,6 +394,58 @@ TEST(ClientPort, AnApplicationGoesOnceTheCommandsBeforeHaveBeenTaken) {
   for (int look = 0; applications.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
   EXPECT_EQ(applications.size(), 0u);
   EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+}
+
+TEST(ClientPort, AKernelGoesOnceTheCommandsBeforeHaveBeenTaken) {
+  PortServer server(echo());
+  TestClient alice(server);
+  const auto& kernels = alice.at_worker->tables().kernels;
+  alice.at_worker->remove_kernel_after(alice.handles.kernel, 2);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
+  for (int look = 0; kernels.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(kernels.size(), 0u);
+  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+}
+
+/// Keeps the commands whole.
+class KeepingSink : public CommandSink {
+ public:
+  void launch(LaunchCommand&& command) override {
+    const std::lock_guard lock(mutex);
+    commands.push_back(std::move(command));
+  }
+  void copy(CopyCommand&&) override {}
+  void client_gone(ClientId) noexcept override {}
+
+  std::mutex mutex;
+  std::vector<LaunchCommand> commands;
+};
+
+TEST(ClientPort, ALaunchUnderWayKeepsAKernelThatIsGivenUp) {
+  const auto sink = std::make_shared<KeepingSink>();
+  PortServer server(sink);
+  TestClient alice(server);
+  const auto owner = std::make_shared<int>();
+  LaunchRequest request = alice.request();
+  request.kernel = alice.at_worker->tables().kernels.add(
+      std::make_shared<KernelEntry>(KernelEntry{.name = "new", .owner = owner, .argument_bytes = argument_bytes}));
+  const JobNumber job = alice.port.launch(request);
+  alice.at_worker->remove_kernel_after(request.kernel, job);
+  for (int look = 0; alice.at_worker->tables().kernels.size() > 1 && look < 5'000; ++look) {
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(alice.at_worker->tables().kernels.size(), 1u);
+  EXPECT_EQ(owner.use_count(), 2);
+  {
+    const std::lock_guard lock(sink->mutex);
+    ASSERT_EQ(sink->commands.size(), 1u);
+    sink->commands.front().reply.complete({});
+    sink->commands.clear();
+  }
+  EXPECT_EQ(owner.use_count(), 1);
+  EXPECT_EQ(alice.port.wait(job, 10s)->status, JobStatus::Done);
 }
 
 TEST(ClientPort, ClosingEndsTheWaitsOfOtherThreads) {

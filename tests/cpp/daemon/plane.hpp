@@ -78,6 +78,14 @@ class HeldSink : public CommandSink {
     held_.pop_back();
     return true;
   }
+  /// Likewise.
+  bool end_first() {
+    const std::lock_guard lock(mutex_);
+    if (held_.empty()) return false;
+    held_.front().complete({});
+    held_.erase(held_.begin());
+    return true;
+  }
 
  private:
   std::mutex mutex_;

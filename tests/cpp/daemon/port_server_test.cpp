@@ -26,7 +26,7 @@ class NotingSink : public CommandSink {
   std::vector<ClientId> gone;
 };
 
-TEST(PortServer, ServesClientsInTurns) {
+TEST(PortServer, ServesClientsRoundRobin) {
   const auto sink = std::make_shared<NotingSink>();
   ClientId greedy{}, modest{};
   {
@@ -113,7 +113,7 @@ TEST(PortServer, ForgetsClientsThatGoAndSaysSo) {
   EXPECT_EQ(server.wait_gone(0s), std::nullopt);
 }
 
-TEST(PortServer, WhoLeavesOutAJobsNumberIsDropped) {
+TEST(PortServer, AClientThatLeavesOutAJobNumberIsDropped) {
   PortServer server(echo());
   auto [at_worker, ends] = server.add({});
   const PortMemory memory = PortMemory::map(std::move(ends.memory));

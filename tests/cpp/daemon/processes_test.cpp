@@ -195,7 +195,7 @@ int scribble(Connection& mine, std::uint64_t seed, const Signal& done, const Sig
   return may_end.wait() ? 0 : 1;
 }
 
-TEST(Processes, AClientThatWritesRubbishHarmsNobodyElse) {
+TEST(Processes, AClientThatWritesRubbishHarmsNoOtherClient) {
   PortServer server(echo(), {.most_spin = 5us});
   TestClient steady(server), witness(server);
   std::atomic<bool> is_over = false;
@@ -243,7 +243,7 @@ int never_read(Connection& mine) {
   }
 }
 
-TEST(Processes, AClientThatNeverReadsStallsItselfAlone) {
+TEST(Processes, AClientThatNeverReadsStallsNoOtherClient) {
   PortServer server(echo());
   TestClient steady(server);
   constexpr std::uint64_t most_jobs = 300;

@@ -6,6 +6,7 @@
 
 #include "core/policies/registry.hpp"
 #include "core/session/realtime_simulated_gpu.hpp"
+#include "messages.hpp"
 #include "plane.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
@@ -123,11 +124,10 @@ TEST(SessionSink, WhatTheSessionRefusesIsRefused) {
       .code = std::make_shared<SessionKernel>(SessionKernel{.model = {.name = "large", .needs = {.threads = 512}}})}));
   const auto end = alice.client.port.wait(alice.launch(large), 20s);
   EXPECT_EQ(end->status, JobStatus::Refused);
-  EXPECT_NE(end->message.find("no block of it fits"), std::string::npos) << end->message;
   EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 20s)->status, JobStatus::Done);
 }
 
-TEST(SessionSink, WhoseFirstLaunchIsRefusedHasNotCome) {
+TEST(SessionSink, AnApplicationWhoseFirstLaunchIsRefusedIsNotAdded) {
   const auto sink = simulated_session();
   PortServer server(sink);
   SessionClient alice(server, *sink, "alice");
@@ -136,7 +136,7 @@ TEST(SessionSink, WhoseFirstLaunchIsRefusedHasNotCome) {
       std::make_shared<ApplicationEntry>(hurried.name, std::make_shared<SessionApplication>(sink->session(), hurried)));
   const auto end = alice.client.port.wait(alice.launch(alice.slow), 20s);
   EXPECT_EQ(end->status, JobStatus::Refused);
-  EXPECT_NE(end->message.find("'hurried': a deadline 1000000 ns after"), std::string::npos) << end->message;
+  EXPECT_THAT(end->message, naming("hurried", 1000000));
   EXPECT_EQ(sink->session().status().applications.size(), 0U);
   EXPECT_EQ(alice.client.port.wait(alice.launch(alice.quick), 20s)->status, JobStatus::Done);
   EXPECT_EQ(sink->session().status().applications.size(), 1U);
@@ -272,9 +272,8 @@ TEST(SessionSink, JobsOfAFailedSessionCanBeTriedAgain) {
     EXPECT_EQ(end->status, JobStatus::Retryable);
     EXPECT_EQ(end->message, "");  // all that there is to say is the session's
   }
-  EXPECT_NE(
-      message_of<PolicyError>([&] { std::rethrow_exception(sink->wait_failure(10s)); }).find("the policy's own words"),
-      std::string::npos);
+  EXPECT_THAT(message_of<PolicyError>([&] { std::rethrow_exception(sink->wait_failure(10s)); }),
+              naming("the policy's own words"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/errors.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 
@@ -12,7 +13,6 @@ namespace gpushare {
 namespace {
 
 using namespace test;
-using testing::HasSubstr;
 
 Device device_of(std::int64_t bytes) {
   Device device = small_device();
@@ -31,7 +31,7 @@ std::int64_t arrival_of(const Trace& trace, int launch) {
   return ns(events_of(trace, EventKind::LaunchArrived, launch).front().time);
 }
 
-TEST(Admission, WhoDoesNotFitStartsWhenAnotherEnds) {
+TEST(Admission, AnApplicationThatDoesNotFitStartsWhenAnotherEnds) {
   const Trace trace = record(device_of(100), with_memory({60, 40, 50}), "fifo");
   EXPECT_EQ(arrival_of(trace, 0), 0);
   EXPECT_EQ(arrival_of(trace, 1), 0);
@@ -67,13 +67,13 @@ TEST(Admission, TheApplicationHasArrivedWhileItWaits) {
   EXPECT_EQ(ns(arrived->time), 10);
 }
 
-TEST(Admission, NobodyWaitsWhereTheMemoryIsNotKnown) {
+TEST(Admission, NoApplicationWaitsIfTheMemoryIsUnknown) {
   EXPECT_EQ(arrival_of(record(small_device(), with_memory({1'000'000, 1'000'000}), "fifo"), 1), 0);
 }
 
 TEST(Admission, MoreThanTheDeviceHasIsRefusedAtOnce) {
   const std::string message = message_of<InvalidInput>([] { record(device_of(100), with_memory({1, 101}), "fifo"); });
-  EXPECT_THAT(message, HasSubstr("application 'b': it needs 101 bytes of memory, but small has 100"));
+  EXPECT_THAT(message, naming("b", 101, "small", 100));
   EXPECT_THROW(record(device_of(100), with_memory({-1}), "fifo"), InvalidInput);
 }
 

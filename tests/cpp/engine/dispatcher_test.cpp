@@ -117,7 +117,7 @@ TEST(Dispatcher, WakesThePolicyBeforeItHearsOfAnythingLater) {
 }
 
 // Slate keeps the place of a launch that has ended for 50 us, and hears of what ended long after in the same look.
-TEST(Dispatcher, WhoWouldHaveBeenWokenBetweenKnownEventsIsWokenAtOnce) {
+TEST(Dispatcher, AWakeUpBetweenKnownEventsHappensAtOnce) {
   const Workload workload = workload_of({launch_of(4, 10), launch_of(4, 10)});
   IdleGpu gpu;
   WakesOnce policy;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/errors.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 
 using namespace test;
 using testing::AllOf;
-using testing::HasSubstr;
 
 Plan everybody(const State& state) {
   Plan plan;
@@ -33,10 +33,8 @@ std::string complaint_about(Quota quota) {
       [&](const State& state) { return Plan{.shares = {{.launch = state.running().front().id, .quota = quota}}}; });
 }
 
-TEST(Engine, AStarvingPolicyIsToldWhoWaits) {
-  EXPECT_THAT(complaint([](const State&) { return Plan{}; }),
-              AllOf(HasSubstr("idle for ever at 0 ns"), HasSubstr("launch 0 (saxpy of a) with 9 blocks left"),
-                    HasSubstr("launch 1 (triad of b) with 9 blocks left")));
+TEST(Engine, AStarvingPlanIsRefusedNamingTheWaitingLaunches) {
+  EXPECT_THAT(complaint([](const State&) { return Plan{}; }), naming(0, "saxpy", "a", 1, "triad", "b", 9));
 }
 
 TEST(Engine, AStarvingPolicyIsNotBlamedForLaunchesThatEnded) {
@@ -44,41 +42,40 @@ TEST(Engine, AStarvingPolicyIsNotBlamedForLaunchesThatEnded) {
     if (state.running().front().id != OperationId{0}) return Plan{};
     return Plan{.shares = {full_share(state.running().front())}};
   });
-  EXPECT_THAT(message, AllOf(HasSubstr("triad"), testing::Not(HasSubstr("saxpy"))));
+  EXPECT_THAT(message, testing::AllOf(naming("triad"), testing::Not(naming("saxpy"))));
 }
 
 TEST(Engine, ANegativeQuotaIsRefused) {
-  EXPECT_THAT(complaint_about(Quota::everywhere(-1)),
-              AllOf(HasSubstr("saxpy of a"), HasSubstr("a quota of -1 blocks"), HasSubstr("0..4")));
-  EXPECT_THAT(complaint_about(Quota::per_sm({4, -2})), HasSubstr("a quota of -2 blocks"));
+  EXPECT_THAT(complaint_about(Quota::everywhere(-1)), naming("saxpy", "a", -1, "0..4"));
+  EXPECT_THAT(complaint_about(Quota::per_sm({4, -2})), naming(-2));
 }
 
 TEST(Engine, AQuotaAboveTheMaximumResidencyIsRefused) {
-  EXPECT_THAT(complaint_about(Quota::everywhere(5)), AllOf(HasSubstr("a quota of 5 blocks"), HasSubstr("0..4")));
-  EXPECT_THAT(complaint_about(Quota::per_sm({0, 17})), HasSubstr("a quota of 17 blocks"));
+  EXPECT_THAT(complaint_about(Quota::everywhere(5)), naming(5, "0..4"));
+  EXPECT_THAT(complaint_about(Quota::per_sm({0, 17})), naming(17));
 }
 
 TEST(Engine, AQuotaForAnotherNumberOfSmsIsRefused) {
-  EXPECT_THAT(complaint_about(Quota::per_sm({1, 1, 1})), AllOf(HasSubstr("for 3 SMs"), HasSubstr("has 2")));
+  EXPECT_THAT(complaint_about(Quota::per_sm({1, 1, 1})), naming(3, 2));
 }
 
 TEST(Engine, AnUnknownLaunchIsRefused) {
   for (const int unknown : {2, 77, -1}) {
     EXPECT_THAT(complaint([&](const State&) { return Plan{.shares = {{operation(unknown), Quota::everywhere(1)}}}; }),
-                HasSubstr("names launch " + std::to_string(unknown) + ", which is not running"));
+                naming(unknown));
   }
 }
 
 TEST(Engine, ALaunchThatEndedIsRefused) {
   EXPECT_THAT(complaint([](const State&) { return Plan{.shares = {{operation(0), Quota::everywhere(1)}}}; }),
-              HasSubstr("names launch 0, which is not running"));
+              naming(0));
 }
 
 TEST(Engine, ALaunchNamedTwiceIsRefused) {
   EXPECT_THAT(complaint([](const State&) {
                 return Plan{.shares = {{operation(0), Quota::everywhere(1)}, {operation(0), Quota::everywhere(2)}}};
               }),
-              HasSubstr("names launch 0 (saxpy of a) twice"));
+              naming(0, "saxpy", "a"));
 }
 
 TEST(Engine, AWakeUpThatIsNotAfterNowIsRefused) {
@@ -87,13 +84,12 @@ TEST(Engine, AWakeUpThatIsNotAfterNowIsRefused) {
     const std::string message = message_of<PolicyError>([&] {
       record(small_device(), workload, [&](const State& state) { return Plan{.wake_at = after_now(state, -early)}; });
     });
-    EXPECT_THAT(message, AllOf(HasSubstr("wake at " + std::to_string(500 - early)), HasSubstr("(500 ns)")));
+    EXPECT_THAT(message, naming(500 - early, 500));
   }
 }
 
 TEST(Engine, APolicyThatOnlyEverWakesUpIsStopped) {
-  EXPECT_THAT(complaint([](const State& state) { return Plan{.wake_at = after_now(state, 1)}; }),
-              HasSubstr("saxpy of a"));
+  EXPECT_THAT(complaint([](const State& state) { return Plan{.wake_at = after_now(state, 1)}; }), naming("saxpy", "a"));
 }
 
 TEST(Engine, ManyWakeUpsDuringOneLongBlockAreNotStarvation) {
@@ -128,7 +124,7 @@ TEST(Engine, AnInvalidWorkloadIsRefusedBeforeAnythingRuns) {
   EXPECT_THROW(record(small_device(), workload_of({launch_of(0, 100)}), "fifo"), InvalidInput);
   EXPECT_THAT(
       message_of<InvalidInput>([] { record(small_device(), workload_of({launch_of_threads(512, 1, 1)}), "fifo"); }),
-      HasSubstr("(too much: threads)"));
+      naming("threads"));
 }
 
 TEST(Engine, WaitsForLateArrivals) {
@@ -142,7 +138,7 @@ TEST(Engine, ObserversSeeTheEventBeforeThePolicyDecidesAboutIt) {
   EXPECT_EQ(trace.events[trace.decisions[0].after_event].kind, EventKind::LaunchArrived);
 }
 
-TEST(Engine, NobodyIsAskedToDecideForNoLaunch) {
+TEST(Engine, WithoutALaunchThePolicyIsNotAsked) {
   const Workload workload{.applications = {application_of("a", {copy_to_device(10)})}};
   EXPECT_TRUE(record(small_device(), workload, "fifo").decisions.empty());
 }
@@ -159,12 +155,12 @@ TEST(DecideAgain, ATraceOfAnotherWorkloadIsRefused) {
   const auto complaint_with = [&](const Device& device, const Workload& workload) {
     return message_of<InvalidInput>([&] { decide_again(trace, device, workload, *make_policy("fifo")); });
   };
-  EXPECT_THAT(complaint_with(small_device(2), workload_of({launch_of(20, 100)})), HasSubstr("application 1"));
-  EXPECT_THAT(complaint_with(small_device(1), workload_of({launch_of(20, 100), launch_of(9, 30)})), HasSubstr("SM 1"));
+  EXPECT_THAT(complaint_with(small_device(2), workload_of({launch_of(20, 100)})), naming("application", 1));
+  EXPECT_THAT(complaint_with(small_device(1), workload_of({launch_of(20, 100), launch_of(9, 30)})), naming("SM", 1));
 }
 
 /// A real GPU tells in one go what a look has shown.
-TEST(DecideAgain, OfEventsThatTheDeviceKnowsAlreadyOnePlanComesAfterTheLast) {
+TEST(DecideAgain, SimultaneousEventsGetOnePlanAfterTheLast) {
   const Workload workload = workload_of({launch_of(20, 100), launch_of(9, 30)}, {0, 120});
   Trace trace = record(small_device(2), workload, "srtf");
   const std::size_t first = trace.decisions[1].after_event;

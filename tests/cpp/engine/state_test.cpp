@@ -13,7 +13,7 @@ using namespace test;
 
 HandWrittenRun two_launches() { return {small_device(2), workload_of({launch_of(8, 100), launch_of(3, 100)})}; }
 
-TEST(State, BeginsAtTimeZeroWithNobodyRunning) {
+TEST(State, BeginsAtTimeZeroWithoutLaunches) {
   const HandWrittenRun run = two_launches();
   EXPECT_TRUE(run.state().running().empty());
   EXPECT_EQ(run.state().now(), Time{});
@@ -106,7 +106,7 @@ TEST(State, ALaunchThatEndedIsGoneAndTheOthersStay) {
   EXPECT_EQ(run.running(1).blocks(), 3);
 }
 
-TEST(State, ForeseesTheFirstLaunchOfWhoArrivesInTheWindow) {
+TEST(State, ForeseesTheFirstLaunchOfAnArrivalInTheWindow) {
   const Workload workload = workload_of({launch_of(1, 1), launch_of(2, 1), launch_of(3, 1)}, {0, 100, 101});
   HandWrittenRun run(small_device(), workload);
   run.arrive(0, 0);

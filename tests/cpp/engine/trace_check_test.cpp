@@ -9,6 +9,7 @@
 #include "core/trace/kernel_states.hpp"
 #include "core/trace/predictions_over_time.hpp"
 #include "event_groups.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 
@@ -16,7 +17,6 @@ namespace gpushare {
 namespace {
 
 using namespace test;
-using testing::HasSubstr;
 
 const Device two_sms = small_device(2);
 const Workload copy_and_launches{.applications = {application_of("a", {copy_to_device(10), launch_of(4, 100)}),
@@ -63,33 +63,30 @@ TEST(TraceCheck, ALaunchThatIsWithdrawnNeedNotStartAllBlocks) {
       copy_and_launches, two_sms));
 }
 
-TEST(TraceCheck, WhatIsNotThereIsNamed) {
+TEST(TraceCheck, AnUnknownTargetOfAnEventIsNamed) {
   const std::string message = refusal_after_the_begin({of_launch(EventKind::BlockStarted, first_launch, 1, SmId{2})});
-  EXPECT_THAT(message, HasSubstr("an event names what is not there, at 0 ns (application 0, operation 1, SM 2)"));
-  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::BlockStarted, 3)}), HasSubstr("operation 3"));
+  EXPECT_THAT(message, naming("application 0", "operation 1", "SM 2"));
+  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::BlockStarted, 3)}), naming("operation 3"));
   EXPECT_THAT(refusal({.events = {{.application = ApplicationId{2}, .kind = EventKind::ApplicationArrived}}}),
-              HasSubstr("application 2"));
-  EXPECT_THAT(refusal({.events = begun, .decisions = {{.plan = {.shares = {{.launch = operation(-1)}}}}}}),
-              HasSubstr("a plan names launch -1"));
+              naming("application 2"));
+  EXPECT_THAT(refusal({.events = begun, .decisions = {{.plan = {.shares = {{.launch = operation(-1)}}}}}}), naming(-1));
 }
 
 TEST(TraceCheck, NothingArrivesOrEndsTwice) {
-  EXPECT_THAT(refusal_after_the_begin({of_application(EventKind::ApplicationArrived)}),
-              HasSubstr("an application arrives twice"));
-  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::LaunchArrived)}), HasSubstr("a launch arrives twice"));
+  EXPECT_THAT(refusal_after_the_begin({of_application(EventKind::ApplicationArrived)}), naming("application 0"));
+  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::LaunchArrived)}), naming("application 0", "operation 1"));
   const auto end = of_launch(EventKind::LaunchEnded);
-  EXPECT_THAT(refusal_after_the_begin({end, end}), HasSubstr("after its end"));
-  EXPECT_THAT(refusal_after_the_begin({end, of_launch(EventKind::LaunchArrived)}), HasSubstr("arrives twice"));
+  EXPECT_THAT(refusal_after_the_begin({end, end}), naming("application 0", "operation 1"));
+  EXPECT_THAT(refusal_after_the_begin({end, of_launch(EventKind::LaunchArrived)}),
+              naming("application 0", "operation 1"));
   const auto leave = of_application(EventKind::ApplicationEnded);
-  EXPECT_THAT(refusal_after_the_begin({leave, leave}), HasSubstr("ends that is not there"));
-  EXPECT_THAT(refusal_after_the_begin({leave, end}), HasSubstr("before its arrival or after its end"));
+  EXPECT_THAT(refusal_after_the_begin({leave, leave}), naming("application 0"));
+  EXPECT_THAT(refusal_after_the_begin({leave, end}), naming("application 0", "operation 1"));
 }
 
 TEST(TraceCheck, OnlyLaunchesOfTheApplicationArriveAsSuch) {
-  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::LaunchArrived, 0)}),
-              HasSubstr("a copy arrives as a launch"));
-  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::LaunchArrived, second_launch)}),
-              HasSubstr("of another application"));
+  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::LaunchArrived, 0)}), naming("operation 0"));
+  EXPECT_THAT(refusal_after_the_begin({of_launch(EventKind::LaunchArrived, second_launch)}), naming("operation 2"));
 }
 
 TEST(TraceCheck, BlocksAreCounted) {
@@ -98,11 +95,11 @@ TEST(TraceCheck, BlocksAreCounted) {
     return of_launch(EventKind::BlockEnded, first_launch, blocks, static_cast<SmId>(sm));
   };
   EXPECT_EQ(refusal_after_the_begin({started(3), ended(2, 0), ended(1, 0), started(1)}), "");
-  EXPECT_THAT(refusal_after_the_begin({started(5)}), HasSubstr("more blocks than its grid has"));
-  EXPECT_THAT(refusal_after_the_begin({started(2), ended(3, 0)}), HasSubstr("more blocks of a launch end"));
-  EXPECT_THAT(refusal_after_the_begin({started(2), ended(1, 1)}), HasSubstr("more blocks of a launch end"));
+  EXPECT_THAT(refusal_after_the_begin({started(5)}), naming("application 0", "operation 1"));
+  EXPECT_THAT(refusal_after_the_begin({started(2), ended(3, 0)}), naming("application 0", "operation 1"));
+  EXPECT_THAT(refusal_after_the_begin({started(2), ended(1, 1)}), naming("application 0", "operation 1"));
   EXPECT_THAT(refusal_after_the_begin({started(1), of_launch(EventKind::LaunchEnded)}),
-              HasSubstr("a launch ends before its blocks"));
+              naming("application 0", "operation 1"));
 }
 
 TEST(TraceCheck, EveryReaderOfATraceRefusesABlockOfNoLaunch) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/errors.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

@@ -99,7 +99,7 @@ TEST(Corun, AKernelWithoutBytesGainsWhatAnOlderOneLosesToMemory) {
   EXPECT_GT(beside_a_busy_memory, 1.3 * corun_rates(device, kernels, groups)[1]);
 }
 
-TEST(Corun, NobodyThereMeansNoRate) {
+TEST(Corun, NoLaunchHasNoRate) {
   const Kernel one = compute_bound();
   const Kernel* kernels[] = {&one};
   EXPECT_EQ(corun_rates(narrow_device(), kernels, {}).front(), 0);

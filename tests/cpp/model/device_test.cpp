@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/model/errors.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 

@@ -6,6 +6,7 @@
 #include "core/model/errors.hpp"
 #include "core/ordering/ordering_registry.hpp"
 #include "core/trace/trace_recorder.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
 

@@ -37,7 +37,7 @@ LruCache<char, int> with_keys(const std::string& keys, std::size_t most) {
   return map;
 }
 
-TEST(LruCache, ForgetsWhatNobodyHasAskedForLongest) {
+TEST(LruCache, EvictsTheLeastRecentlyUsedEntry) {
   auto map = with_keys("abc", 3);
   EXPECT_EQ(known_of(map), "abc");
   map['d'] = 4;

@@ -145,7 +145,7 @@ TEST(SmRoom, CountsToALimitAsItCountsWithoutOne) {
   }
 }
 
-TEST(SmRoom, WhoNeedsNothingOfWhatIsOverdrawnFits) {
+TEST(SmRoom, ABlockThatNeedsNoneOfAnOverdrawnResourceFits) {
   SmRoom room({.threads = 100, .warps = 10, .blocks = 5, .registers = 1000, .shared_memory = Bytes{400}});
   room.take({.threads = 1, .warps = 1, .registers = 1, .shared_memory_bytes = 500});
   const BlockFootprint block{.threads = 1, .warps = 1, .registers = 1, .shared_memory_bytes = 0};

@@ -98,7 +98,7 @@ TEST(OpenOrdering, WhatIsIssuedLaterIsATaskOfItsOwn) {
   EXPECT_EQ(tasks.gone(200), Numbers{4}) << "who has ended may issue again";
 }
 
-TEST(OpenOrdering, WhoGoesAwayIsWaitedForByNobody) {
+TEST(OpenOrdering, AWithdrawnApplicationIsNotWaitedFor) {
   OpenTasks tasks("strings");
   const ApplicationId first = tasks.add();
   const ApplicationId second = tasks.add();

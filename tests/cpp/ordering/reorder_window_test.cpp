@@ -92,7 +92,7 @@ TEST(ReorderWindow, EverySearchHasItsOwnTime) {
   EXPECT_GT(looks, 0);
 }
 
-TEST(ReorderWindow, KnowsWhoHasComeSinceTheSearch) {
+TEST(ReorderWindow, KnowsArrivalsSinceTheSearch) {
   ReorderWindow window(make_solver("arrival"), {.size = 2});
   const auto came = [](int application, std::int64_t ns) {
     return ReadyTask{

@@ -6,6 +6,7 @@
 #include "core/model/errors.hpp"
 #include "core/ordering/solvers/delay_equations.hpp"
 #include "core/ordering/solvers/solver_registry.hpp"
+#include "messages.hpp"
 #include "ordered_run.hpp"
 #include "sample_tasks.hpp"
 #include "sample_workloads.hpp"
@@ -173,14 +174,14 @@ TEST(OrderedPolicy, IsAnOrderingAndAPolicy) {
   EXPECT_EQ(ordered_policy("srtf").policy, "srtf");
 }
 
-TEST(MakeOrdering, SaysWhatIsWrong) {
+TEST(MakeOrdering, AnUnknownNameOptionOrValueIsNamed) {
   const auto message = [](const std::string& text) {
     return message_of<InvalidInput>([&] { require_ordering(text); });
   };
-  EXPECT_NE(message("fast").find("no ordering 'fast'; known: 'arrival', 'strings', 'cumas'"), std::string::npos);
-  EXPECT_NE(message("cumas:window=0").find("window must be a number in 1..32, got '0'"), std::string::npos);
-  EXPECT_NE(message("cumas:size=4").find("has no option 'size'"), std::string::npos);
-  EXPECT_NE(message("arrival:window=4").find("has no option 'window'; it has none"), std::string::npos);
+  EXPECT_THAT(message("fast"), naming("fast", "arrival", "strings", "cumas"));
+  EXPECT_THAT(message("cumas:window=0"), naming("window", "1..32", 0));
+  EXPECT_THAT(message("cumas:size=4"), naming("size"));
+  EXPECT_THAT(message("arrival:window=4"), naming("window"));
   EXPECT_EQ(message("cumas:window=4:objective=turnaround:kernels=2:carry=no"), "");
 }
 

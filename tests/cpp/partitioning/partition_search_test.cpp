@@ -45,7 +45,7 @@ TEST(PartitionSearch, WithProfilesOnlyTheMemoryBoundGivesUpSms) {
   EXPECT_EQ(search.parts(), (Parts{6, 18}));
 }
 
-TEST(PartitionSearch, WithoutProfilesEverybodyIsTestedOnce) {
+TEST(PartitionSearch, WithoutProfilesEveryApplicationIsTestedOnce) {
   PartitionSearch search({unknown, unknown}, 24, {});
   EXPECT_THAT(course(search, of_both_kinds),
               ElementsAre(Parts{12, 12}, Parts{8, 12}, Parts{12, 8}, Parts{6, 12}, Parts{4, 12}));
@@ -91,7 +91,7 @@ TEST(PartitionSearch, FourApplicationsFirstTheNeedsThenEvenPartsOfTheRest) {
   EXPECT_EQ(search.parts(), (Parts{2, 9, 4, 9}));
 }
 
-TEST(PartitionSearch, WhoLosesToOthersWhileItIsTestedGivesUpSmsTogetherWithThem) {
+TEST(PartitionSearch, AnApplicationSlowedDuringItsTestGivesUpSmsWithTheOthers) {
   // Three compete for what six SMs of them could use; by itself, each loses when it alone gives up SMs.
   const Speeds speeds = [](const Parts& parts) {
     const double share = std::min(1.0, 6.0 / (parts[0] + parts[1] + parts[2]));
@@ -102,7 +102,7 @@ TEST(PartitionSearch, WhoLosesToOthersWhileItIsTestedGivesUpSmsTogetherWithThem)
   EXPECT_EQ(search.parts(), (Parts{2, 2, 2, 18}));
 }
 
-TEST(PartitionSearch, WhoCannotBeMeasuredIsTakenForComputeBound) {
+TEST(PartitionSearch, AnUnmeasurableApplicationCountsAsComputeBound) {
   PartitionSearch search({unknown, unknown}, 24, {});
   search.measured({5.0, std::nullopt});
   EXPECT_EQ(search.intensities()[1], compute);
@@ -110,7 +110,7 @@ TEST(PartitionSearch, WhoCannotBeMeasuredIsTakenForComputeBound) {
   EXPECT_FALSE(search.needs_rate(1));
 }
 
-TEST(PartitionSearch, WhoCannotBeMeasuredInItsTestIsTakenForComputeBoundToo) {
+TEST(PartitionSearch, AnApplicationUnmeasurableInItsTestCountsAsComputeBound) {
   PartitionSearch search({unknown, unknown}, 24, {});
   search.measured({5.0, 30.0});
   search.measured({5.0, 30.0});

@@ -65,7 +65,7 @@ TEST(SamplingWindow, ItLastsUntilAWaveOfBlocksHasEnded) {
   EXPECT_EQ(run.rate(0), std::nullopt);
 }
 
-TEST(SamplingWindow, AfterAWhileNobodyWaitsForBlocksThatDoNotEnd) {
+TEST(SamplingWindow, ATimeoutEndsTheWaitForBlocksThatDoNotEnd) {
   TwoApplications run;
   int looks = 0;
   for (std::int64_t now = 0; looks < 100; now += 1000) {

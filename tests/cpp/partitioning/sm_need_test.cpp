@@ -39,7 +39,7 @@ TEST(SteppedDown, ALossOfExactlyTheThresholdIsAccepted) {
   EXPECT_THAT(tried(need, [](int sms) { return sms >= 8 ? 95.0 : 94.9; }), ElementsAre(10, 8, 6, 8));
 }
 
-TEST(SteppedDown, WhoLosesWithTheFirstStepKeepsItsEvenPart) {
+TEST(SteppedDown, AnApplicationThatLosesWithTheFirstStepKeepsItsEvenPart) {
   SteppedDown need(12, 12, {.step = 2, .loss = 0.05});
   EXPECT_THAT(tried(need, saturating_at(24)), ElementsAre(10, 12));
 }

@@ -25,7 +25,7 @@ TEST(SmPartition, EvenPartsDifferByOneAtMost) {
   EXPECT_TRUE(even_parts(0, 4).empty());
 }
 
-TEST(SmPartition, StalledSmsAreNobodys) {
+TEST(SmPartition, StalledSmsBelongToNoApplication) {
   SmPartition partition;
   partition.resize(std::vector<SmPart>{{a, 3}, {b, 3}}, 6);
   partition.resize(std::vector<SmPart>{{a, 1}, {b, 3}}, 6);
@@ -49,7 +49,7 @@ TEST(SmPartition, WhatWasStalledComesBackToItsOwner) {
   EXPECT_THAT(quotas(partition, b, 6), ElementsAre(0, 0, 0, 1, 1, 1));
 }
 
-TEST(SmPartition, WhoIsNotNamedAnyMoreLeavesItsSms) {
+TEST(SmPartition, AnApplicationThatIsNoLongerNamedLeavesItsSms) {
   SmPartition partition;
   partition.resize(std::vector<SmPart>{{a, 3}, {b, 3}}, 6);
   partition.resize(std::vector<SmPart>{{b, 4}, {c, 2}}, 6);

@@ -71,7 +71,7 @@ TEST(SmRanges, OfTwoAreNearlyAsGoodAsTheBestOfAllDivisions) {
   EXPECT_GT(std::pow(product, 1.0 / cases), 0.99);
 }
 
-TEST(SmRanges, CoverTheDeviceAndLeaveNobodyOut) {
+TEST(SmRanges, CoverTheDeviceAndEveryApplication) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     Dice dice(seed);

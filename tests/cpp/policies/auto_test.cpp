@@ -31,7 +31,7 @@ PolicyRehearsal both_there(Workload workload, std::string_view policy = "auto", 
   return run;
 }
 
-TEST(Auto, KernelsThatWantTheSameTakeTurnsShortestFirst) {
+TEST(Auto, KernelsThatCompeteForOneResourceAreServedShortestFirst) {
   const PolicyRehearsal run = both_there(alike(4000, 1000));
   EXPECT_THAT(run.order(), ElementsAre(1, 0));
   EXPECT_THAT(run.quotas(0), Each(8));
@@ -39,14 +39,14 @@ TEST(Auto, KernelsThatWantTheSameTakeTurnsShortestFirst) {
 }
 
 // Taking turns would leave most of the GPU idle while the second one runs.
-TEST(Auto, WhoLeavesPlacesIdleRunsBesideOthers) {
+TEST(Auto, AKernelThatLeavesSlotsIdleRunsBesideOthers) {
   const PolicyRehearsal run = both_there(alike(4000, 32), "auto:small_us=0");
   const std::vector<int> first = run.quotas(0);
   const std::vector<int> second = run.quotas(1);
   for (std::size_t sm = 0; sm < first.size(); ++sm) EXPECT_LE(first[sm] + second[sm], 8) << sm;
 }
 
-TEST(Auto, LaunchesThatAreLeftWholeTakeTurnsInOrderOfArrival) {
+TEST(Auto, WholeLaunchesAreServedInOrderOfArrival) {
   Device device = mixing_device();
   device.per_sm.issue_order = IssueOrder::OldestFirst;
   const PolicyRehearsal turns = both_there(alike(2000, 500), "auto", device);
@@ -66,7 +66,7 @@ TEST(Auto, KernelsThatWantDifferentThingsAreMixed) {
   EXPECT_GT(run.quotas(0)[0] * run.quotas(1)[0], 0);
 }
 
-TEST(Auto, WhoHasBegunKeepsItsTurnUnlessTheOtherIsMuchShorter) {
+TEST(Auto, ABegunLaunchGoesOnUnlessTheOtherIsMuchShorter) {
   PolicyRehearsal run("auto", mixing_device(), alike(1000, 800));
   run.arrive(0, 0);
   run.start_block(0, 0, 10);
@@ -74,7 +74,7 @@ TEST(Auto, WhoHasBegunKeepsItsTurnUnlessTheOtherIsMuchShorter) {
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
 }
 
-TEST(Auto, AMinSpeedExcludesSerialExecution) {
+TEST(Auto, AMinSpeedExcludesExclusiveSlices) {
   const PolicyRehearsal run = both_there(alike(4000, 1000), "auto:min_speed=0.3");
   EXPECT_LT(run.quotas(0)[0], 8);
   EXPECT_LT(run.quotas(1)[0], 8);
@@ -93,7 +93,7 @@ TEST(Auto, AnUrgentLaunchGoesFirstAtOnceAndTheOthersStayBehindIt) {
   EXPECT_EQ(run.order().size(), 3U);
 }
 
-TEST(Auto, ABoundOfTheMeanSlowdownIsKeptByTurnsWhereAMixCannot) {
+TEST(Auto, AnAnttBoundIsMetBySerialOrderWhereAMixCannot) {
   // 1000 and 4000 blocks in turns: (1 + 1.25) / 2 = 1.125. No mix of two that want the same is below 2 or so.
   Workload workload = alike(4000, 1000);
   std::get<Launch>(workload.applications[1].operations[0]).kernel.cost.issue = Duration(3'000);
@@ -126,7 +126,7 @@ TwoPlayedByHand short_launches(std::pair<double, double> in_turns, std::pair<dou
                          "auto:whole_up_to_us=1000000");
 }
 
-TEST(Auto, TurnsThatAreMeasuredToDoMoreAreComeBackTo) {
+TEST(Auto, SerialOrderIsChosenAgainIfMeasuredFaster) {
   TwoPlayedByHand run = short_launches({0.6, 0.6}, {0.4, 0.4});
   EXPECT_EQ(run.sms_of_first(), 8) << "kernels that want the same are expected to gain nothing side by side";
   bool has_tried = false;
@@ -138,7 +138,7 @@ TEST(Auto, TurnsThatAreMeasuredToDoMoreAreComeBackTo) {
   EXPECT_EQ(run.sms_of_first(), 8);
 }
 
-TEST(Auto, TurnsThatAreMeasuredToDoLessAreGivenUp) {
+TEST(Auto, SerialOrderIsAbandonedIfMeasuredSlower) {
   TwoPlayedByHand run = short_launches({0.4, 0.5}, {0.6, 0.6});
   run.play_until(500'000'000);
   EXPECT_NE(run.sms_of_first(), 8);

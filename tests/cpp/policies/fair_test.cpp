@@ -38,7 +38,7 @@ TEST(Fair, OneAloneHasEverything) {
   EXPECT_FALSE(run.plan().wake_at);
 }
 
-TEST(Fair, WhoHasFewBlocksLeavesTheRestToOthers) {
+TEST(Fair, AnApplicationOfFewBlocksLeavesTheRestToOthers) {
   Workload workload = weighted({1, 1}, 10'000);
   std::get<Launch>(workload.applications[0].operations[0]).blocks = 7;  // fills two SMs
   PolicyRehearsal run("fair", small_device(12), std::move(workload));
@@ -75,7 +75,7 @@ TEST(Fair, WeightsHoldOverARunOfManyLaunches) {
   EXPECT_NEAR(times[0] / times[1], 3, 0.3);
 }
 
-TEST(Fair, ANewcomerIsOwedNothing) {
+TEST(Fair, ANewApplicationHasNoDeficit) {
   const Workload workload = weighted({1, 1}, 40'000);
   Workload later = workload;
   later.applications[1].arrival = Duration(300'000);
@@ -120,7 +120,7 @@ TEST(Fair, AWeightTakesNothingFromAnotherOwner) {
   EXPECT_NEAR(part_of_first(trace, 4, 400'000), 0.5, 0.05);
 }
 
-TEST(Fair, MoreApplicationsOfOneOwnerThanSmsLeaveAnotherHisPart) {
+TEST(Fair, MoreApplicationsOfOneOwnerThanSmsLeaveOtherOwnersTheirShare) {
   const Trace trace = record(small_device(8), of_two_owners(40, 1, 40), "fair:period_us=50");
   EXPECT_NEAR(part_of_first(trace, 41, 400'000), 0.5, 0.05);
 }
@@ -140,7 +140,7 @@ TEST(Fair, OwnersHaveTheWeightThatIsTheirs) {
   EXPECT_NEAR(part_of_first(trace, 5, 400'000), 0.75, 0.05);
 }
 
-TEST(Fair, AnOwnerWhoseApplicationsComeAndGoIsOwedNoMore) {
+TEST(Fair, AnOwnerWithChangingApplicationsGetsNoLargerShare) {
   Workload workload = of_two_owners(6, 1, 60);
   for (std::size_t i = 1; i < workload.applications.size(); ++i) {  // one after the other
     workload.applications[i].arrival = Duration(60'000 * static_cast<std::int64_t>(i - 1));

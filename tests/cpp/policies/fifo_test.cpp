@@ -10,7 +10,7 @@ namespace {
 using namespace test;
 using testing::ElementsAre;
 
-TEST(Fifo, ServesInOrderOfArrivalAndLimitsNobody) {
+TEST(Fifo, ServesInOrderOfArrivalWithoutQuotas) {
   PolicyRehearsal run("fifo", small_device(2), workload_of({launch_of(9, 100), launch_of(9, 10)}));
   run.arrive(1, 0);
   run.arrive(0, 50);

@@ -66,7 +66,7 @@ TEST(ApplicationMinSpeed, GoesBeforeThatOfThePolicy) {
   EXPECT_GE(part(run, 1), 0.55);
 }
 
-TEST(ApplicationMinSpeed, LeavesSpeedToTheOthers) {
+TEST(ApplicationMinSpeed, LeavesAShareToEveryApplication) {
   Workload workload = alike_for({millisecond, millisecond, millisecond});
   workload.applications[0].min_speed = 1;
   workload.applications[1].min_speed = 1;
@@ -93,7 +93,7 @@ TEST(ApplicationMinSpeed, MakesAnotherCoRunSetOfTheSameKernels) {
   EXPECT_GT(part(run, 1), 0.35);
 }
 
-TEST(ApplicationMinSpeed, ExcludesTurnsWhileItIsThere) {
+TEST(ApplicationMinSpeed, ExcludesSerialOrderWhileItApplies) {
   Workload workload = alike_for({millisecond, 3 * millisecond, 3 * millisecond});
   workload.applications[0].min_speed = 0.3;
   PolicyRehearsal run = all_there("auto:patience_us=0", workload);
@@ -146,7 +146,7 @@ TEST(LatencyBound, OfAKernelOfWhichNothingIsKnownGoesFirst) {
   EXPECT_THAT(run.quotas(1), Each(8));
 }
 
-TEST(LatencyBound, AllowsTurnsInOrderOfArrivalWhereARoundIsShorter) {
+TEST(LatencyBound, AllowsSerialOrderOfArrivalWhereARoundIsShorter) {
   Workload workload = alike_for({3 * millisecond, millisecond});
   EXPECT_THAT(all_there("auto", workload).order(), ElementsAre(1, 0));
   workload.applications[0].latency = 5 * millisecond;

@@ -67,7 +67,7 @@ int room_beside_the_others(const State& state, const RunningLaunch& launch) {
   return std::clamp(room.count(footprint(state.device(), launch.launch->kernel.needs)), 1, launch.max_residency);
 }
 
-TEST(MpMax, NobodySetsAnythingAsideForItself) {
+TEST(MpMax, NoLaunchReservesSmsForItself) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
     Dice dice(seed);

@@ -4,6 +4,7 @@
 
 #include "core/model/errors.hpp"
 #include "hand_written_events.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 
 namespace gpushare {
@@ -19,7 +20,7 @@ PolicyRehearsal rehearsal(int launches) {
   return {one_microsecond, small_device(2), workload_of(std::vector<Launch>(launches, launch_of(99, 100)))};
 }
 
-TEST(RoundRobin, OneApplicationHasTheWholeGpuAndNobodyElseAny) {
+TEST(RoundRobin, OneApplicationHasTheWholeGpu) {
   PolicyRehearsal run = rehearsal(2);
   run.arrive(0, 0);
   EXPECT_FALSE(run.plan().wake_at.has_value());
@@ -29,7 +30,7 @@ TEST(RoundRobin, OneApplicationHasTheWholeGpuAndNobodyElseAny) {
   EXPECT_EQ(run.plan().wake_at, Time(Duration(quantum)));
 }
 
-TEST(RoundRobin, WhoHasEndedLosesItsTurn) {
+TEST(RoundRobin, AnEndedApplicationLosesItsQuantum) {
   PolicyRehearsal run = rehearsal(3);
   for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
   run.end_launch(0, 400);
@@ -42,7 +43,7 @@ TEST(RoundRobin, WhoHasEndedLosesItsTurn) {
   EXPECT_FALSE(run.plan().wake_at.has_value());
 }
 
-TEST(RoundRobin, ATurnIsKeptForAMomentForTheNextLaunch) {
+TEST(RoundRobin, AQuantumOutlastsTheGapBetweenLaunches) {
   PolicyRehearsal run("round-robin:patience_us=0.1:quantum_ms=0.001", small_device(2),
                       workload_of(std::vector<Launch>(2, launch_of(99, 100))));
   for (const int launch : {0, 1}) run.arrive(launch, 0);
@@ -57,7 +58,7 @@ TEST(RoundRobin, ATurnIsKeptForAMomentForTheNextLaunch) {
   EXPECT_THAT(run.order(), ElementsAre(1));
 }
 
-TEST(RoundRobin, WhoeverComesBehindAnApplicationThatHadItsQuantumIsServedAtOnce) {
+TEST(RoundRobin, AnArrivalAfterAnExpiredQuantumIsServedAtOnce) {
   PolicyRehearsal run = rehearsal(2);
   run.arrive(0, 0);
   run.arrive(1, 5 * quantum);
@@ -74,7 +75,7 @@ std::vector<int> turns_in(const Trace& trace) {
   return owners;
 }
 
-TEST(RoundRobin, TurnsGoRoundInOrderOfTheApplicationsForAQuantumEach) {
+TEST(RoundRobin, ApplicationsAreServedRoundRobinForAQuantumEach) {
   // 8 blocks of 200 ns at a time: 5 rounds are a quantum. 100 blocks need 13 rounds, three turns.
   const Workload workload = workload_of(std::vector<Launch>(3, launch_of(100, 200)));
   const Trace trace = record(small_device(2), workload, one_microsecond, 1);
@@ -83,7 +84,7 @@ TEST(RoundRobin, TurnsGoRoundInOrderOfTheApplicationsForAQuantumEach) {
   EXPECT_EQ(end_of(trace, 2), 6 * quantum + 9 * 200);
 }
 
-TEST(RoundRobin, ATurnIsLongEnoughForABlockToBegin) {
+TEST(RoundRobin, AQuantumIsLongEnoughForABlockToBegin) {
   Device device = small_device(2);
   device.delays = {.signal = Duration(2000), .relaunch = Duration(30'000)};
   const Workload workload = workload_of(std::vector<Launch>(2, launch_of(24, 200)));
@@ -92,8 +93,8 @@ TEST(RoundRobin, ATurnIsLongEnoughForABlockToBegin) {
 }
 
 TEST(RoundRobin, TheQuantumMustBeANumberOfMilliseconds) {
-  EXPECT_NE(message_of<InvalidInput>([] { make_policy("round-robin:quantum_ms=0"); }).find("0.001..1e+06"),
-            std::string::npos);
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("round-robin:quantum_ms=0"); }),
+              naming("quantum_ms", "0.001..1e+06"));
 }
 
 }  // namespace

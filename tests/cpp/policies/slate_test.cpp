@@ -98,13 +98,13 @@ TEST(Slate, OthersWaitInOrderOfArrival) {
   EXPECT_THAT(run.order(), ElementsAre(1));
 }
 
-TEST(Slate, TheQueueIsSearchedForTheFirstThatGoesWithWhoRuns) {
+TEST(Slate, TheFirstCompatibleLaunchOfTheQueueIsChosen) {
   PolicyRehearsal run = slate_rehearsal({stream(), half_stream(), modest(), modest()});
   for (const int launch : {0, 1, 2, 3}) run.arrive(launch, launch);
   EXPECT_THAT(run.order(), ElementsAre(0, 2));
 }
 
-TEST(Slate, WhoRunsStaysAndDecidesWhoComesNext) {
+TEST(Slate, ARunningLaunchStaysAndDeterminesTheNext) {
   PolicyRehearsal run = slate_rehearsal({stream(), modest(), half_stream()}, "slate:patience_us=0");
   for (const int launch : {0, 1, 2}) run.arrive(launch, launch);
   run.end_launch(0, 500);
@@ -136,7 +136,7 @@ TEST(Slate, APlaceIsKeptForTheApplicationsNextLaunchForAMoment) {
   EXPECT_FALSE(run.plan().wake_at.has_value());
 }
 
-TEST(Slate, WhoeverWaitsAndGoesWithTheRestTakesAPlaceAtOnce) {
+TEST(Slate, AWaitingCompatibleLaunchTakesAFreeSlotAtOnce) {
   PolicyRehearsal run = slate_rehearsal({stream(), modest(), half_stream()});
   for (const int launch : {0, 1, 2}) run.arrive(launch, 0);
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
@@ -154,7 +154,7 @@ TEST(Slate, APlaceIsNotKeptForAnApplicationThatHasEnded) {
   EXPECT_EQ(slate_sms_of(run, 1), 10);
 }
 
-TEST(Slate, NobodyMovesWhenACoRunnersNextLaunchTakesItsPlace) {
+TEST(Slate, ACoRunnersNextLaunchTakesItsSmsWithoutMovingOthers) {
   PolicyRehearsal run = slate_rehearsal({stream(), modest()});
   run.arrive(0, 0);
   run.arrive(1, 100);

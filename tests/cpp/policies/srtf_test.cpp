@@ -81,7 +81,7 @@ TEST(Srtf, IsSampledUntilABlockHasHadTheSmToItself) {
   EXPECT_THAT(run.order(), ElementsAre(1, 0));
 }
 
-TEST(Srtf, WhoIsTheShortestEvenBesideOthersNeedsNoMoreSamples) {
+TEST(Srtf, TheShortestLaunchEvenWhenSharingIsNotSampledAgain) {
   PolicyRehearsal run = with_one_sampled();
   run.start_block(0, 0, 100);
   run.arrive(1, 100);
@@ -90,7 +90,7 @@ TEST(Srtf, WhoIsTheShortestEvenBesideOthersNeedsNoMoreSamples) {
   EXPECT_THAT(run.quotas(1), ElementsAre(4, 4, 4));
 }
 
-TEST(Srtf, WhoHasRunNoBlockYetIsSampledBeforeWhoHasRunSomeBesideOthers) {
+TEST(Srtf, ALaunchWithoutBlocksIsSampledBeforeOneWithSharedBlocks) {
   PolicyRehearsal run = with_one_sampled();
   run.start_block(0, 0, 100);
   run.arrive(1, 100);
@@ -137,7 +137,7 @@ TEST(Srtf, WithSimpleSlicingTheFirstBlockTells) {
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
 }
 
-TEST(Srtf, OfTwoThatNeedAboutTheSameWhoeverRunsGoesOn) {
+TEST(Srtf, OfTwoLaunchesOfSimilarRemainderTheRunningOneGoesOn) {
   PolicyRehearsal run = with_one_sampled();
   run.arrive(1, 100);
   run.run_block(1, 0, 100, 195);

@@ -96,7 +96,7 @@ TEST(OwnSmBlocks, LaterBlocksCountForMoreThanEarlierOnes) {
   EXPECT_EQ(run.predictor.remaining(run.running(1)), Duration(static_cast<int>(latest * 8 / all_at_once)));
 }
 
-TEST(OwnSmBlocks, ItIsTimeToLookAgainAfterAWhile) {
+TEST(OwnSmBlocks, ASampleExpires) {
   Rehearsal run(false);
   run.arrive(1, 0);
   run.run_block(1, 0, 0, 100);

@@ -17,7 +17,7 @@ using namespace test;
 
 TEST(DrainErrors, AreNoneBeforeAnythingIsKnown) { EXPECT_EQ(DrainErrors().factor(0.5), 1); }
 
-TEST(DrainErrors, BetweenLooksTheyChangeEvenly) {
+TEST(DrainErrors, AreInterpolatedBetweenObservations) {
   DrainErrors errors;
   errors.add({{0.2, 1.2}, {0.6, 2.0}});
   EXPECT_DOUBLE_EQ(errors.factor(0.1), 1.2);
@@ -44,7 +44,7 @@ TEST(DrainErrors, WhereBothWereLookedAtTheirMeanCounts) {
   EXPECT_DOUBLE_EQ(errors.factor(0.3), 2.1);
 }
 
-TEST(DrainErrors, ALaunchThatNobodyLookedAtSaysNothing) {
+TEST(DrainErrors, AnUnobservedLaunchIsNoSample) {
   DrainErrors errors;
   errors.add({{0.5, 2}});
   errors.add({});
@@ -140,7 +140,7 @@ TEST(RememberingDrain, WhatIsLearntHoldsAtAnotherRate) {
   EXPECT_EQ(run.remembering.remaining(run.running(1), run.state().now()), Duration(2600));
 }
 
-TEST(RememberingDrain, ALaunchBesideWhichSomebodyCameOrWentTeachesNothing) {
+TEST(RememberingDrain, ALaunchDuringAnArrivalOrAnEndIsNoSample) {
   for (const bool comes : {true, false}) {
     BothHear run;
     if (!comes) run.arrive(1, 0);

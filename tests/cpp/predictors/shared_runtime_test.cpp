@@ -43,7 +43,7 @@ TEST(SharedSlowdowns, TheThirdFollowsWhenBothHaveEnded) {
               ElementsAre(DoubleEq(1.6), DoubleEq(1.4), DoubleEq(3.8)));
 }
 
-TEST(SharedSlowdowns, OneLaunchSharesWithNobody) {
+TEST(SharedSlowdowns, OneLaunchIsNotSlowed) {
   EXPECT_THAT(shared_slowdowns(std::vector{pace_a}), ElementsAre(DoubleEq(1)));
 }
 

@@ -78,7 +78,7 @@ TEST(SimpleSlicing, AnSmWithoutASampleTakesTheLatestOfAnother) {
   EXPECT_EQ(run.block_time(0, 1), Duration(100));
 }
 
-TEST(SimpleSlicing, AnArrivalBeginsANewSliceForEverybody) {
+TEST(SimpleSlicing, AnArrivalBeginsANewSliceForAllLaunches) {
   WatchedRun run;
   run.arrive(0, 0);
   run.run_block(0, 0, 0, 100);
@@ -89,7 +89,7 @@ TEST(SimpleSlicing, AnArrivalBeginsANewSliceForEverybody) {
   EXPECT_EQ(run.block_time(0, 0), Duration(250));
 }
 
-TEST(SimpleSlicing, AnEndBeginsANewSliceForEverybody) {
+TEST(SimpleSlicing, AnEndBeginsANewSliceForAllLaunches) {
   WatchedRun run;
   run.arrive(0, 0);
   run.arrive(1, 0);

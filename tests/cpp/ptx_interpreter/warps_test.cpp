@@ -11,7 +11,6 @@ namespace {
 
 using namespace test;
 using testing::Each;
-using testing::HasSubstr;
 
 const std::string widened_store = " cvt.u64.u32 %q0, %r0; st.global.u64 [%o], %q0;";
 

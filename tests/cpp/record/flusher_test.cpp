@@ -49,7 +49,7 @@ TEST(FlusherTest, FlushesEachPeriod) {
   EXPECT_EQ(flushed.last_flushes, 1);
 }
 
-TEST(FlusherTest, WhoeverFinishesFindsTheLastFlushDoneOnce) {
+TEST(FlusherTest, ConcurrentFinishesFlushOnce) {
   Flushed& flushed = kept();
   flushed.start(never);
   const auto finish = [&flushed] {

@@ -140,7 +140,7 @@ TEST_P(EveryPolicyLive, TakesOverAndHandsOverAtAnyMoment) {
   }
 }
 
-TEST_P(EveryPolicyLive, ServesWhoIsLeftAtOnce) {
+TEST_P(EveryPolicyLive, ServesTheRemainingApplicationAtOnce) {
   const Device device = small_device(2);
   InterruptedRun trial(device, GetParam());
   const ApplicationId endless = trial.add("endless");

@@ -85,7 +85,7 @@ TEST_F(RealtimeSimulatedGpuTest, ADeadlineEndsTheWait) {
   EXPECT_LT(gpu.now(), deadline + 10s);
 }
 
-TEST_F(RealtimeSimulatedGpuTest, AnybodyCanWakeIt) {
+TEST_F(RealtimeSimulatedGpuTest, AnotherThreadCanWakeIt) {
   RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 1, 1h);
   ASSERT_TRUE(gpu.next_event(std::nullopt));
@@ -106,7 +106,7 @@ TEST_F(RealtimeSimulatedGpuTest, WhatIsWithdrawnEndsAtABlockBoundary) {
   EXPECT_EQ(ns(events.front().time), ns(events.front().started) + 2'000'000);
 }
 
-TEST_F(RealtimeSimulatedGpuTest, WhoIsSlowDoesNotMakeTheDeviceHurry) {
+TEST_F(RealtimeSimulatedGpuTest, ASlowReaderDoesNotSpeedUpTheDevice) {
   RealtimeSimulatedGpu gpu(small_device(1), 1, 1.0);
   launch(gpu, 0, 4, 50ms);
   for (int block = 0; block < 4; ++block) ASSERT_TRUE(gpu.next_event(std::nullopt));

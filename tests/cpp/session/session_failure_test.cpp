@@ -16,6 +16,7 @@
 #include "core/policies/registry.hpp"
 #include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
@@ -202,7 +203,7 @@ TEST(SessionFailure, AJobWhoseEndWasNotToldYetHasEnded) {
       trial.break_device();
     }
     EXPECT_TRUE(trial.session.wait(first, 0s));
-    EXPECT_THAT(trial.fails_with(second), testing::HasSubstr("'kernel' of 'b' (launch 0)"));
+    EXPECT_THAT(trial.fails_with(second), naming("kernel", "b", 0));
     EXPECT_THAT(trial.fates.ended(), testing::ElementsAre(first));
   }
 }
@@ -223,7 +224,7 @@ TEST(SessionFailure, AJobThatWasEvictedIsNotToBlameAndNotComplete) {
   EXPECT_EQ(trial.fates.of(begun), JobFate::Begun);
 }
 
-TEST(SessionFailure, WhatNothingOnTheDeviceIsToBlameForConcernsWhoWaitsAlike) {
+TEST(SessionFailure, AFailureWithoutACauseOnTheDeviceReachesEveryWait) {
   FragileSession trial("fifo");
   trial.add("a");
   trial.break_device();
@@ -231,7 +232,7 @@ TEST(SessionFailure, WhatNothingOnTheDeviceIsToBlameForConcernsWhoWaitsAlike) {
             "this job did not run, and may be submitted again: broken");
 }
 
-TEST(SessionFailure, WhoeverFindsABlockThatDoesNotEndSaysWhose) {
+TEST(SessionFailure, ABlockThatDoesNotEndIsReportedWithItsJob) {
   FragileSession trial("even");
   const ApplicationId a = trial.add("a");
   const ApplicationId stuck = trial.add("stuck");

@@ -155,7 +155,7 @@ TEST(SmOccupancySteps, AreExactAtBothEndsAndSparseBetween) {
   EXPECT_EQ(held.last().sms, 1);
 }
 
-TEST(SessionHistory, WhatWasWithdrawnIsCancelledAndWhatHadNotComeItsTurnIsLeftOut) {
+TEST(SessionHistory, WithdrawnLaunchesAreCancelledAndUnstartedOnesLeftOut) {
   Remembering trial;
   const ApplicationId a = trial.session.add({.name = "a"});
   const ApplicationId b = trial.session.add({.name = "b"});

@@ -12,6 +12,7 @@
 #include "core/policies/registry.hpp"
 #include "core/session/realtime_simulated_gpu.hpp"
 #include "core/trace/metrics.hpp"
+#include "messages.hpp"
 #include "recorded_run.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
@@ -21,7 +22,6 @@ namespace {
 
 using namespace test;
 using namespace std::chrono_literals;
-using testing::HasSubstr;
 using testing::SizeIs;
 
 constexpr Duration patience = 30s;
@@ -104,14 +104,13 @@ TEST(Session, JobsFromManyThreadsAllEnd) {
   EXPECT_EQ(record.workload.operation_count(), static_cast<std::size_t>(threads * jobs));
 }
 
-TEST(Session, WhatCannotRunIsRefusedAndTheRestGoesOn) {
+TEST(Session, AnImpossibleLaunchIsRefusedAndOthersRun) {
   TrialSession trial;
   const ApplicationId a = trial.add("a");
   Launch large = launch_of(1, 100);
   large.kernel.needs.threads = 1 << 16;
-  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(a, large); }), HasSubstr("no block of it fits"));
-  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(a, launch_of(0, 100)); }),
-              HasSubstr("at least one block"));
+  EXPECT_THROW(trial.session.submit(a, large), InvalidInput);
+  EXPECT_THROW(trial.session.submit(a, launch_of(0, 100)), InvalidInput);
   EXPECT_TRUE(trial.session.wait(trial.submit(a, 1, 1us), patience));
   EXPECT_THROW(trial.session.wait(JobId{1}, 0s), InvalidInput);
 }
@@ -122,24 +121,22 @@ TEST(Session, CopiesAreOperationsToo) {
   trial.session.submit(a, copy_to_device(1000));
   const JobId job = trial.session.submit(a, copy_to_host(1000));
   EXPECT_TRUE(trial.session.wait(job, patience));
-  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.submit(a, copy_to_host(0)); }),
-              HasSubstr("at least a byte"));
+  EXPECT_THROW(trial.session.submit(a, copy_to_host(0)), InvalidInput);
 }
 
 TEST(Session, FinishGivesUpWhatTakesTooLong) {
   TrialSession trial;
   const JobId job = trial.submit(trial.add("slow"), 1, 1h);
   trial.await(ApplicationId{0}, "running");
-  EXPECT_THAT(message_of<DeviceError>([&] { trial.session.finish(10ms); }),
-              HasSubstr("jobs did not end in time; still running: 'kernel' of 'slow' (launch 0)"));
-  EXPECT_THAT(message_of<DeviceError>([&] { trial.session.wait(job, 0s); }), HasSubstr("did not end in time"));
+  EXPECT_THAT(message_of<DeviceError>([&] { trial.session.finish(10ms); }), naming("kernel", "slow", 0));
+  EXPECT_THROW(trial.session.wait(job, 0s), DeviceError);
 }
 
 TEST(Session, CloseDoesNotWait) {
   TrialSession trial;
   const JobId job = trial.submit(trial.add("slow"), 1, 1h);  // it may have begun, or not
   trial.session.close();
-  EXPECT_THAT(message_of<DeviceError>([&] { trial.session.wait(job, 0s); }), HasSubstr("the session has been closed"));
+  EXPECT_THROW(trial.session.wait(job, 0s), DeviceError);
   EXPECT_THROW(trial.submit(ApplicationId{0}, 1, 1us), DeviceError);
   EXPECT_THROW(trial.session.status(), DeviceError);
 }
@@ -154,13 +151,13 @@ TEST(Session, APolicyThatFailsEndsTheSession) {
   EXPECT_THROW(session.status(), PolicyError);
 }
 
-TEST(Session, APolicyThatGivesNobodyAnythingIsNoticed) {
+TEST(Session, AStarvingPolicyIsReported) {
   const auto starves = [](const std::shared_ptr<const void>&) -> std::unique_ptr<Policy> {
     return std::make_unique<ScriptedPolicy>([](const State&) { return Plan{}; });
   };
   Session session(realtime_device(small_device(2), 1, 1.0), starves);
   const JobId job = session.submit(session.add({.name = "a"}), launch_of(1, 100));
-  EXPECT_THAT(message_of<PolicyError>([&] { session.wait(job, patience); }), HasSubstr("idle for ever"));
+  EXPECT_THROW(session.wait(job, patience), PolicyError);
 }
 
 TEST(Session, AnUnknownDeviceOrPolicyIsSaidAtOnce) {
@@ -228,8 +225,7 @@ TEST(Session, AnotherPolicyTakesOver) {
 TEST(Session, APolicyThatCannotBeMadeChangesNothing) {
   TrialSession trial("fifo");
   const JobId job = trial.submit(trial.add("a", -1), 8, 5ms);
-  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.set_policy(named("none")); }),
-              HasSubstr("no policy 'none'"));
+  EXPECT_THAT(message_of<InvalidInput>([&] { trial.session.set_policy(named("none")); }), naming("none"));
   EXPECT_THROW(trial.session.set_policy(named("effisha-dynamic")), PolicyError);
   EXPECT_TRUE(trial.session.wait(job, patience));
 }

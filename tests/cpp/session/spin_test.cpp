@@ -19,7 +19,7 @@ int looks(SpinBudget& budget, int waits, Duration looking, Duration sleeping) {
   return count;
 }
 
-TEST(SpinBudget, LooksWhereThatIsFaster) {
+TEST(SpinBudget, SpinsWhereThatIsFaster) {
   SpinBudget budget(most);
   EXPECT_GE(looks(budget, 1'000, Duration(2'000), Duration(12'000)), 990);
 }
@@ -52,7 +52,7 @@ TEST(SpinBudget, GoesOnLookingAfterAPause) {
   }
 }
 
-TEST(SpinBudget, LooksAgainSoonAfterLongWaits) {
+TEST(SpinBudget, SpinsAgainSoonAfterLongWaits) {
   SpinBudget budget(most);
   looks(budget, 1'000, Duration(1'000'000), Duration(1'000'000));
   looks(budget, 200, Duration(8'000), Duration(14'000));
@@ -65,7 +65,7 @@ TEST(SpinBudget, DoesNotGoOnLookingInVainAfterAPause) {
   EXPECT_LE(looks(budget, 1'000, most * 13 / 10, most * 13 / 10), 50);
 }
 
-TEST(SpinBudget, NeverLooksIfToldSo) {
+TEST(SpinBudget, NeverSpinsWithoutABudget) {
   SpinBudget budget(Duration{});
   EXPECT_EQ(looks(budget, 1'000, Duration(0), Duration(5'000)), 0);
 }

@@ -25,7 +25,7 @@ TEST(BandwidthShares, ZeroIsNoLimit) {
   EXPECT_THAT(bandwidth_shares(std::vector{wanting(1e6), wanting(3)}, {}), ElementsAre(1, 1));
 }
 
-TEST(BandwidthShares, NobodyIsThrottledWhereAllFit) {
+TEST(BandwidthShares, NoLaunchIsThrottledIfAllFit) {
   EXPECT_THAT(bandwidth_shares(std::vector{wanting(5), wanting(3)}, {.llc = bytes_per_nanosecond(8)}),
               ElementsAre(1, 1));
 }
@@ -57,19 +57,21 @@ TEST(BandwidthShares, TheNarrowerOfNocAndCacheLimits) {
       ElementsAre(about(0.25)));
 }
 
-TEST(BandwidthShares, WhoStopsAtDramLeavesTheCacheToTheOthers) {
+TEST(BandwidthShares, ALaunchLimitedByDramLeavesTheCacheToOthers) {
   // Both want 10. All misses: 4 of DRAM. All hits: the 12 - 4 that the cache has left.
   EXPECT_THAT(bandwidth_shares(std::vector{wanting(10, 1), wanting(10, 0)},
                                {.llc = bytes_per_nanosecond(12), .dram = bytes_per_nanosecond(4)}),
               ElementsAre(about(0.8), about(0.4)));
 }
 
-TEST(BandwidthShares, WhoMovesNothingIsNotSlowed) {
+TEST(BandwidthShares, ALaunchWithoutTrafficIsNotSlowed) {
   EXPECT_THAT(bandwidth_shares(std::vector{wanting(0), wanting(9)}, {.llc = bytes_per_nanosecond(3)}),
               ElementsAre(1, about(1.0 / 3)));
 }
 
-TEST(BandwidthShares, NobodyIsThere) { EXPECT_TRUE(bandwidth_shares({}, {.llc = bytes_per_nanosecond(1)}).empty()); }
+TEST(BandwidthShares, NoLaunchesHaveNoShares) {
+  EXPECT_TRUE(bandwidth_shares({}, {.llc = bytes_per_nanosecond(1)}).empty());
+}
 
 /// Random traffic behind random limits, and what it was given.
 struct Shared {

@@ -24,7 +24,7 @@ Launch with_cost(std::int64_t blocks, const BlockCost& cost) {
   return launch;
 }
 
-TEST(BandwidthSharing, WhoProfitsFromAnOlderThatWaitsForMemoryDoesSoWhileThatIsThere) {
+TEST(BandwidthSharing, AYoungerBlockGainsWhileAnOlderOneWaitsForMemory) {
   Device device = small_device();
   device.per_sm.issue_order = IssueOrder::OldestFirst;
   device.off_sm = {.dram = {1e10}, .delay = {.linear = 0.45, .saturating = 0.25}};

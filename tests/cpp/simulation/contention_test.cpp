@@ -49,7 +49,7 @@ TEST(BlockTimes, AMixSolvesTheEquationOfTheHeader) {
   EXPECT_NEAR(times[1], 50 + 450 * (1 + 3 * q1 + 1 * q2), 1e-6);
 }
 
-TEST(BlockTimes, BlocksThatOnlyIssueTakeTurns) { EXPECT_NEAR(time_of(issue_cost(100, 100), 7), 700, 1e-6); }
+TEST(BlockTimes, BlocksThatOnlyIssueAddUpTheirTimes) { EXPECT_NEAR(time_of(issue_cost(100, 100), 7), 700, 1e-6); }
 
 TEST(BlockTimes, MoreThanAllOfABlockIsAllOfIt) { EXPECT_NEAR(time_of(issue_cost(100, 130), 1), 130, 1e-6); }
 
@@ -60,7 +60,7 @@ TEST(BlockTimes, EqualKindsGetEqualTimesHoweverTheyAreListed) {
   EXPECT_NEAR(time_beside(same, 2, same, 3), time_of(same, 5), 1e-6);
 }
 
-TEST(BlockTimes, NobodyResidentTakesNoTime) { EXPECT_TRUE(block_times({}).empty()); }
+TEST(BlockTimes, NoResidentBlocksTakeNoTime) { EXPECT_TRUE(block_times({}).empty()); }
 
 // SRTF, Fig. 7.
 TEST(BlockTimes, GrowWithResidency) {

@@ -27,7 +27,7 @@ TEST(OldestFirst, OneKindAloneIsAsWithFairSlots) {
   }
 }
 
-TEST(OldestFirst, TheOldestNoticesNobody) {
+TEST(OldestFirst, TheOldestIsNotSlowed) {
   const BlockCost first = ordered_cost(1000, 300);
   const BlockCost second = ordered_cost(500, 450);
   const Residents alone[] = {{&first, 3}};
@@ -46,7 +46,7 @@ TEST(OldestFirst, TheYoungerSolveTheEquationOfTheHeader) {
   EXPECT_NEAR(times[2], 600 + 200 / left_by_two * (1 + 2 * (times[2] - 600) / times[2]), 1e-6);
 }
 
-TEST(OldestFirst, WhoComesLaterIsSlower) {
+TEST(OldestFirst, ALaterLaunchIsSlower) {
   const BlockCost one = ordered_cost(1000, 400);
   const BlockCost other = ordered_cost(900, 500);
   const Residents mix[] = {{&one, 2}, {&other, 2}};
@@ -107,7 +107,7 @@ Plan one_each(const State& state) {
   return plan;
 }
 
-TEST(OldestFirst, OnAnSmWhoHasBeenThereForLongerIsServed) {
+TEST(OldestFirst, OnAnSmTheLongerResidentLaunchIsServed) {
   const Trace trace = record(oldest_first_device(), workload_of({busy(1), busy(1)}, {0, 50}), one_each);
   EXPECT_EQ(end_of(trace, 0), 100);
   EXPECT_EQ(end_of(trace, 1), 200);
@@ -120,7 +120,7 @@ TEST(OldestFirst, AWorkerThatTakesTheNextBlockStaysOld) {
   EXPECT_EQ(end_of(trace, 1), 400);
 }
 
-TEST(OldestFirst, WhoIsLaunchedAgainIsYoung) {
+TEST(OldestFirst, ALaunchStartedAgainIsYoung) {
   const Workload workload{
       .name = "again",
       .applications = {application_of("twice", {busy(1), busy(1)}), application_of("once", {busy(1)}, 50)}};
@@ -130,7 +130,7 @@ TEST(OldestFirst, WhoIsLaunchedAgainIsYoung) {
   EXPECT_EQ(end_of(trace, 1), 300);
 }
 
-TEST(OldestFirst, WhoHadToLeaveIsYoungWhenItComesBack) {
+TEST(OldestFirst, AnEvictedLaunchIsYoungWhenItReturns) {
   // The first makes room at the end of its first block and comes back, at 150, beside the second.
   const auto pause = [](const State& state) {
     Plan plan = one_each(state);

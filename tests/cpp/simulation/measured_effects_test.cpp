@@ -34,7 +34,7 @@ TEST(TopUp, WorkersThatStayNeedNone) {
   EXPECT_THAT(block_starts(trace, 0), ElementsAre(0, 0, 0, 0, 100, 100, 100, 100));
 }
 
-TEST(TopUp, WhoMadeRoomHasToComeBack) {
+TEST(TopUp, ALaunchThatMadeRoomHasToReturn) {
   const Trace trace = record(device_with_top_up(30), workload_of({launch_of(8, 100)}), quotas(4, 1, 4));
   EXPECT_THAT(block_starts(trace, 0), ElementsAre(0, 0, 0, 0, 100, 180, 180, 180));
 }
@@ -44,7 +44,7 @@ TEST(TopUp, AQuotaBeyondTheFirstIsWaitedFor) {
   EXPECT_THAT(block_starts(trace, 0), ElementsAre(0, 0, 80, 80));
 }
 
-TEST(TopUp, WhoStillWaitsForRoomTakesItAtOnce) {
+TEST(TopUp, ALaunchThatWaitsForRoomTakesItAtOnce) {
   const Trace trace = record(device_with_top_up(30), workload_of({launch_of(4, 100), launch_of(4, 100)}), "fifo");
   EXPECT_THAT(block_starts(trace, 1), ElementsAre(100, 100, 100, 100));
 }

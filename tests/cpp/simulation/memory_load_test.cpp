@@ -63,7 +63,7 @@ TEST(MemoryLoad, CostlyAccessesFillDramSooner) {
   EXPECT_LT(bandwidth_shares(std::array{waiting(50, 1000, 0, 1.5)}, off_sm).front(), cheap);
 }
 
-TEST(MemoryLoad, WhoHitsTheCacheDoesNotWaitForDram) {
+TEST(MemoryLoad, ACacheHitDoesNotWaitForDram) {
   const std::vector<double> shares = bandwidth_shares(std::array{waiting(10'000, 1000), waiting(1, 10, 1)}, off_sm);
   const double cache_use = shares[0] * 10'000 / 200;
   EXPECT_LT(shares[0], 0.02);

@@ -104,7 +104,7 @@ TEST(Properties, ABlockHasTheSameWorkUnderEveryPolicy) {
   }
 }
 
-TEST(Properties, ABlockHasTheSameWorkAloneAndInCompany) {
+TEST(Properties, ABlockHasTheSameWorkAloneAndWhenSharing) {
   const Trace together = record(small_device(2), varied_work(), "fifo");
   const Trace only = record(small_device(2), alone(varied_work(), ApplicationId{2}), "fifo");
   expect_same_work(block_times(only, 0), block_times(together, 2));

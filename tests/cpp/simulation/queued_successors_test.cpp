@@ -64,7 +64,7 @@ TEST(Followers, TheHostHasToSeeABlockEndAndThenToSayIt) {
   EXPECT_EQ(first_start(one_wave, 1) - end_of(one_wave, 0), 100);  // a plan takes longer than the launch
 }
 
-TEST(Followers, NobodyFollowsALaunchWhoseQuotasChanged) {
+TEST(Followers, NoLaunchFollowsOneWhoseQuotasChanged) {
   const auto moved_at_100 = [](const State& state) {
     const OperationId launch = state.running().front().id;
     if (launch == operation(0) && state.now() < at(100)) {
@@ -76,7 +76,7 @@ TEST(Followers, NobodyFollowsALaunchWhoseQuotasChanged) {
   EXPECT_EQ(first_start(trace, 1) - end_of(trace, 0), 40);
 }
 
-TEST(Followers, NobodyFollowsWhereSomebodyHasNoShare) {
+TEST(Followers, NoLaunchFollowsWhileOneHasNoShare) {
   Workload workload = in_a_row({launch_of(8, 100), launch_of(1, 100)});
   workload.applications.push_back(application_of("b", {launch_of(1, 100)}));
   const auto first_only = [](const State& state) { return Plan{.shares = {full_share(state.running().front())}}; };

@@ -28,7 +28,7 @@ TEST(SimulatedGpu, TwelveEqualBlocksClimbThreeSteps) {
   EXPECT_EQ(end_of(trace, 0), 300);
 }
 
-TEST(SimulatedGpu, BlocksGoToTheSmsInTurn) {
+TEST(SimulatedGpu, BlocksGoToTheSmsRoundRobin) {
   const Trace trace = record(small_device(3), workload_of({launch_of(7, 100)}), "fifo");
   EXPECT_THAT(block_sms(trace, 0), ElementsAre(0, 1, 2, 0, 1, 2, 0));
 }

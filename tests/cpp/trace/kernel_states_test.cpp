@@ -64,7 +64,7 @@ TEST(KernelStates, PreparationIsMemoryAndCopiesAndEarlierLaunches) {
   EXPECT_EQ(states_of(trace, workload, 4), (Rows{{"PREP", 20, 235}, {"RUNNING", 235, 335}, {"DONE", 335, 335}}));
 }
 
-TEST(KernelStates, WhoWaitsForAPlanIsReady) {
+TEST(KernelStates, ALaunchThatWaitsForAPlanIsReady) {
   Workload workload = workload_of({launch_of(8, 100), launch_of(4, 100)}, {0, 50});
   const Trace trace = record(small_device(), workload, "effisha-static");
   EXPECT_EQ(states_of(trace, workload, 1), (Rows{{"READY", 50, 200}, {"RUNNING", 200, 300}, {"DONE", 300, 300}}));
@@ -106,7 +106,7 @@ class HalfKept : public Policy {
   }
 };
 
-TEST(KernelStates, WhoWasAdmittedRunsAlthoughNoPlanNamesIt) {
+TEST(KernelStates, AnAdmittedLaunchRunsWithoutAPlan) {
   Workload workload = workload_of({launch_of(8, 100), launch_of(6, 60), launch_of(2, 100)}, {0, 50, 60});
   workload.applications[1].priority = 1;
   HalfKept policy;

@@ -48,7 +48,7 @@ TEST(Metrics, SlowdownsThatCannotBeAreRefused) {
   }
 }
 
-TEST(Metrics, NobodyHasNoMetric) {
+TEST(Metrics, NoApplicationHasNoMetric) {
   EXPECT_THROW(system_throughput({}), InvalidInput);
   EXPECT_THROW(average_normalized_turnaround({}), InvalidInput);
   EXPECT_THROW(strict_fairness({}), InvalidInput);

@@ -87,11 +87,11 @@ TEST_P(EveryKernel, AWorkerClaimsChunksThatShrinkTowardsTheEnd) {
   }
 }
 
-TEST_P(EveryKernel, EvictedAtEveryLookAndResumed) {
+TEST_P(EveryKernel, EvictedAtEveryPollAndResumed) {
   for (std::uint32_t chunk = 1; chunk <= 8; ++chunk) expect_equal_if_evicted(chunk, [](std::uint32_t) { return true; });
 }
 
-TEST_P(EveryKernel, EvictedFromOneSmAtEveryLook) {
+TEST_P(EveryKernel, EvictedFromOneSmAtEveryPoll) {
   for (std::uint32_t only = 0; only < sms; ++only) {
     SCOPED_TRACE("SM " + std::to_string(only));
     for (const std::uint32_t chunk : {1u, 3u}) {
@@ -119,7 +119,7 @@ TEST_P(EveryKernel, ResizedAtRandomInEveryOrder) {
 
 /// The order that a worker has read may be an old one by the time it leaves. `lowered`: for one look there is no place
 /// for who is on its SM, and at the next there is one again.
-TEST(Workers, NobodyLeavesByAnOrderThatHasBeenTakenBack) {
+TEST(Workers, NoWorkerLeavesByAWithdrawnOrder) {
   const SampleLaunch launch = sample_launches().front();
   const Kernel worker(ptx::make_preemptible(ptx_file(launch.file)).ptx);
   Machine one_each = machine;
@@ -145,7 +145,7 @@ TEST(Workers, NobodyLeavesByAnOrderThatHasBeenTakenBack) {
   }
 }
 
-TEST(Workers, WithoutQuotaNobodyStarts) {
+TEST(Workers, WithoutQuotaNoWorkerStarts) {
   const SampleLaunch launch = sample_launches().front();
   const Kernel worker(ptx::make_preemptible(ptx_file(launch.file)).ptx);
   Outcome outcome;

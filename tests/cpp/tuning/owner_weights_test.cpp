@@ -42,11 +42,11 @@ TEST(OwnerWeights, AnOwnerMayWeighMore) {
   EXPECT_THAT(weights_of({{"alice", 1}, {"bob", 1e6}, {"alice", 1}}, 4), ElementsAre(2, 1, 2));
 }
 
-TEST(OwnerWeights, WhoHasNoOwnerIsBesideThem) {
+TEST(OwnerWeights, ApplicationsWithoutAnOwnerAreWeightedByThemselves) {
   EXPECT_THAT(weights_of({{"", 2}, {"bob", 5}, {"bob", 5}}), ElementsAre(DoubleEq(2), DoubleEq(0.5), DoubleEq(0.5)));
 }
 
-TEST(OwnerWeights, OfNobodyThereAreNone) { EXPECT_THAT(weights_of({}), ElementsAre()); }
+TEST(OwnerWeights, NoApplicationsHaveNoWeights) { EXPECT_THAT(weights_of({}), ElementsAre()); }
 
 }  // namespace
 }  // namespace gpushare

@@ -16,35 +16,35 @@ const std::vector<int> all_but_last{4, 4, 0};
 constexpr RoomSeeker begun(std::span<const int> wanted) { return {.has_begun = true, .wanted = wanted}; }
 constexpr RoomSeeker waiting(std::span<const int> wanted) { return {.wanted = wanted}; }
 
-TEST(Contenders, OfThoseWhoWaitTheFirstOnesAre) {
+TEST(Contenders, OfWaitingLaunchesTheFirstOnesAre) {
   const std::vector<RoomSeeker> ranked(5, waiting(all_sms));
   EXPECT_THAT(contenders(ranked, 3, 1), ElementsAre(0, 1, 2));
 }
 
-TEST(Contenders, WhoHasBegunIsWhateverItsRank) {
+TEST(Contenders, ABegunLaunchIsWhateverItsRank) {
   const std::vector<RoomSeeker> ranked{waiting(all_sms), waiting(all_sms), waiting(all_sms), begun(all_sms),
                                        begun(no_sms)};
   EXPECT_THAT(contenders(ranked, 3, 1), ElementsAre(0, 3, 4));
 }
 
-TEST(Contenders, SomebodyWhoWaitsIsHeededHoweverManyHaveBegun) {
+TEST(Contenders, AWaitingLaunchIsWhateverTheNumberBegun) {
   std::vector<RoomSeeker> ranked(4, begun(all_sms));
   ranked.insert(ranked.end(), 3, waiting(all_sms));
   EXPECT_THAT(contenders(ranked, 3, 2), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
-TEST(Contenders, WhoMayHaveNothingTakesNobodysTurn) {
+TEST(Contenders, ALaunchWithoutQuotaTakesNoSlotOfOthers) {
   const std::vector<RoomSeeker> ranked{waiting(no_sms), waiting(no_sms), waiting(all_sms), waiting(all_sms)};
   EXPECT_THAT(contenders(ranked, 1, 1), ElementsAre(2));
 }
 
-TEST(Contenders, AnSmForWhichNobodyElseWaitsMakesOne) {
+TEST(Contenders, AnUncontendedSmMakesOne) {
   const std::vector<RoomSeeker> ranked{waiting(all_but_last), waiting(all_but_last), waiting(last_sm),
                                        waiting(last_sm)};
   EXPECT_THAT(contenders(ranked, 1, 1), ElementsAre(0, 2));
 }
 
-TEST(Contenders, NobodyIsAContenderWhereThereIsNobody) { EXPECT_THAT(contenders({}, 3, 1), ElementsAre()); }
+TEST(Contenders, NoLaunchesMakeNoContenders) { EXPECT_THAT(contenders({}, 3, 1), ElementsAre()); }
 
 }  // namespace
 }  // namespace gpushare

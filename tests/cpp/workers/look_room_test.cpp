@@ -32,14 +32,14 @@ TEST(LookRoom, IsOneBlockOnTheLastSm) {
   EXPECT_EQ(claim->unclaimed, 1);
 }
 
-TEST(LookRoom, IsNobodysLastPlace) {
+TEST(LookRoom, IsNotTheLastSlotOfALaunch) {
   const std::vector<RoomClaim> claims{claim_of({4, 0, 1}), claim_of({0, 2, 2})};
   const auto claim = claim_of_look(device_of(3), needs, claims);
   ASSERT_TRUE(claim);
   EXPECT_THAT(claim->wanted, ElementsAre(0, 1, 0));
 }
 
-TEST(LookRoom, IsNowhereWhereEverySmIsSomebodysLast) {
+TEST(LookRoom, IsMissingIfEverySmIsTheLastOfALaunch) {
   EXPECT_FALSE(claim_of_look(device_of(2), needs, std::vector{claim_of({1, 0}), claim_of({3, 1})}));
 }
 

@@ -25,7 +25,7 @@ RoomClaim resident(bool leaves_soon) {
           .leaves_soon = leaves_soon};
 }
 
-TEST(OwnSms, AFleetingLaunchHasAsFewSmsEmptiedAsHoldIt) {
+TEST(OwnSms, AShortLaunchHasAsFewSmsEmptiedAsHoldIt) {
   std::vector<RoomClaim> launches{fleeting(5), resident(true)};
   claim_own_sms(launches);
   EXPECT_THAT(launches[0].wanted, ElementsAre(0, 0, 0, 0, 0, 0, 4, 4));
@@ -33,7 +33,7 @@ TEST(OwnSms, AFleetingLaunchHasAsFewSmsEmptiedAsHoldIt) {
   EXPECT_EQ(launches[1], resident(true));
 }
 
-TEST(OwnSms, EachTakesOthersAndWhoFindsNoneWaits) {
+TEST(OwnSms, EachLaunchTakesOtherSmsAndWaitsIfThereAreNone) {
   std::vector<RoomClaim> launches{fleeting(1), fleeting(3), fleeting(2), resident(true)};
   claim_own_sms(launches);
   EXPECT_THAT(launches[0].wanted, ElementsAre(0, 0, 0, 0, 0, 0, 0, 4));
@@ -48,7 +48,7 @@ TEST(OwnSms, BehindLongBlocksAPlaceIsBetter) {
   EXPECT_EQ(launches[0], fleeting(5));
 }
 
-TEST(OwnSms, NotWhereSomebodyIsWhoRanksBefore) {
+TEST(OwnSms, NotOnSmsOfALaunchOfHigherRank) {
   RoomClaim before = resident(false);
   before.present = {2, 2, 2, 2, 0, 0, 2, 0};
   std::vector<RoomClaim> launches{before, fleeting(5), resident(true)};
@@ -64,7 +64,7 @@ TEST(OwnSms, NorWhereItMayNotRun) {
   EXPECT_THAT(launches[0].wanted, ElementsAre(0, 0, 0, 0, 0, 4, 4, 0));
 }
 
-TEST(OwnSms, WhoIsNotThereDoesNotMatter) {
+TEST(OwnSms, AnAbsentLaunchIsIgnored) {
   RoomClaim not_there = resident(false);
   not_there.present.assign(sm_count, 0);
   std::vector<RoomClaim> launches{fleeting(5), resident(true), not_there};
@@ -72,7 +72,7 @@ TEST(OwnSms, WhoIsNotThereDoesNotMatter) {
   EXPECT_EQ(launches[0].unclaimed, 8);
 }
 
-TEST(OwnSms, BehindOneThatNobodySeesAPlaceIsBetter) {
+TEST(OwnSms, BehindAnInvisibleLaunchASlotIsBetter) {
   RoomClaim unseen = resident(false);
   unseen.present.assign(sm_count, 0);
   unseen.is_seen = false;
@@ -81,7 +81,7 @@ TEST(OwnSms, BehindOneThatNobodySeesAPlaceIsBetter) {
   EXPECT_EQ(launches[0], fleeting(5));
 }
 
-TEST(OwnSms, NobodyLeavesWhereOthersAreIdle) {
+TEST(OwnSms, NoLaunchLeavesWhileOtherSmsAreIdle) {
   RoomClaim half = resident(true);
   half.present = {0, 0, 0, 0, 2, 2, 2, 2};
   std::vector<RoomClaim> launches{fleeting(5), half};
@@ -103,7 +103,7 @@ TEST(OwnSms, OneThatNeedsMoreThanAPlaceOnEverySmIsNotSmall) {
   EXPECT_EQ(launches[0], fleeting(8));
 }
 
-TEST(OwnSms, NobodyElseHasAny) {
+TEST(OwnSms, NoOtherLaunchHasAny) {
   RoomClaim seen = fleeting(5);
   seen.is_fleeting = false;
   std::vector<RoomClaim> launches{seen, resident(true)};

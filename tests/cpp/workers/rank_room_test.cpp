@@ -41,13 +41,13 @@ std::vector<Allowance> room_for(std::vector<RoomClaim> launches) { return make_r
 
 TEST(MakeRoom, OneLaunchMayHaveWhatItWants) { EXPECT_THAT(room_for({everywhere(8, 0)})[0].workers, Each(8)); }
 
-TEST(MakeRoom, WhoRanksBehindGivesWayToWhoLacksRoom) {
+TEST(MakeRoom, ALaunchOfLowerRankGivesWayToOneThatLacksRoom) {
   const auto allowed = room_for({everywhere(8, 0), everywhere(8, 8)});
   EXPECT_THAT(allowed[0].workers, Each(8));
   EXPECT_THAT(allowed[1].workers, Each(0));
 }
 
-TEST(MakeRoom, WhoHasItsPlaceHoldsNobodyBack) {
+TEST(MakeRoom, APlacedLaunchHoldsNoOtherBack) {
   EXPECT_THAT(room_for({everywhere(8, 8), everywhere(8, 0)})[1].workers, Each(8));
 }
 
@@ -63,7 +63,7 @@ TEST(MakeRoom, AFewTasksNeedLittleRoom) {
   EXPECT_THAT(room_for({everywhere(8, 0, 0), everywhere(8, 8)})[1].workers, Each(8));
 }
 
-TEST(MakeRoom, AFewTasksTakeRoomThatNobodyElseWants) {
+TEST(MakeRoom, AFewTasksTakeUnwantedRoom) {
   const RoomClaim few = everywhere(8, 0, 3);
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 0}, {8, 8, 8, 0}, 1000)})[1].workers, ElementsAre(8, 8, 8, 0));
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 6}, {8, 8, 8, 6}, 1000)})[1].workers, Each(Ge(6)));
@@ -127,7 +127,7 @@ TEST(MakeRoom, OnlyPlacesThatAreMadeAreShared) {
   EXPECT_THAT(allowed[2].workers, Each(6)) << "one place is made for the first, and it needs that itself";
 }
 
-TEST(MakeRoom, WhoMayBeKeptOutHasSmsEmptiedForItself) {
+TEST(MakeRoom, ALaunchThatMayBeKeptOutHasSmsEmptied) {
   RoomClaim wide = everywhere(8, 0, 1);
   wide.split = Bytes{100 * 1024};
   const auto allowed = room_for({wide, wide, everywhere(8, 8)});
@@ -156,7 +156,7 @@ TEST(MakeRoom, AFewTasksTakeNoMoreOfAnSmThanTheyAre) {
   EXPECT_THAT(room_for({one, one, big})[2].workers, ElementsAre(8, 8, 8, 6));
 }
 
-TEST(MakeRoom, PlacesThatSomebodyHasAreNotTakenTwice) {
+TEST(MakeRoom, TakenSlotsAreNotTakenTwice) {
   const RoomClaim has_two = claim({8, 8, 8, 8}, {0, 0, 0, 2}, 2);
   const RoomClaim big = claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000);
   EXPECT_THAT(room_for({has_two, everywhere(8, 0, 2), big})[2].workers, ElementsAre(8, 8, 8, 4));
@@ -167,19 +167,19 @@ RoomClaim divided_for(std::int64_t kilobytes, RoomClaim claim) {
   return claim;
 }
 
-TEST(MakeRoom, WhoWantsTheL1CacheDividedForLessLeavesInWhole) {
+TEST(MakeRoom, ALaunchWithASmallerSharedMemorySplitLeavesCompletely) {
   const auto allowed = room_for({divided_for(64, everywhere(2, 0)), divided_for(16, everywhere(8, 8))});
   EXPECT_THAT(allowed[1].workers, Each(0));
 }
 
-TEST(MakeRoom, WhoWantsItDividedForAsMuchOrMoreMakesRoomOnly) {
+TEST(MakeRoom, ALaunchWithAnEqualOrLargerSplitOnlyMakesRoom) {
   for (const int kilobytes : {16, 64}) {
     const auto allowed = room_for({divided_for(16, everywhere(2, 0)), divided_for(kilobytes, everywhere(8, 8))});
     EXPECT_THAT(allowed[1].workers, Each(6)) << kilobytes;
   }
 }
 
-TEST(MakeRoom, WhoHasLeftInWholeComesBackBesideTheOther) {
+TEST(MakeRoom, ALaunchThatLeftCompletelyReturnsBesideTheOther) {
   const auto allowed = room_for({divided_for(64, everywhere(2, 2)), divided_for(16, everywhere(8, 0))});
   EXPECT_THAT(allowed[1].workers, Each(8));
 }
@@ -189,7 +189,7 @@ TEST(MakeRoom, AFewTasksEmptyAsManySmsAsHoldThem) {
   EXPECT_THAT(allowed[1].workers, ElementsAre(7, 7, 0, 0));
 }
 
-TEST(MakeRoom, SmsAtTheEndThatSomebodyElseHoldsAreNotCounted) {
+TEST(MakeRoom, TrailingSmsHeldByOthersAreNotCounted) {
   const RoomClaim few = divided_for(64, everywhere(2, 0, 3));
   const RoomClaim behind = divided_for(16, claim({8, 8, 0, 0}, {8, 8, 0, 0}, 1000));
   EXPECT_THAT(room_for({claim({0, 0, 8, 8}, {0, 0, 8, 8}, 1000), few, behind})[2].workers, Each(0));
@@ -198,7 +198,7 @@ TEST(MakeRoom, SmsAtTheEndThatSomebodyElseHoldsAreNotCounted) {
               ElementsAre(0, 0, 6, 6));
 }
 
-TEST(MakeRoom, NobodyLeavesAnSmThatIsDividedForEnough) {
+TEST(MakeRoom, NoLaunchLeavesAnSmWithASufficientSplit) {
   EXPECT_THAT(room_for({divided_for(64, everywhere(2, 1)), divided_for(16, everywhere(6, 6))})[1].workers, Each(6));
   const auto allowed = room_for(
       {divided_for(32, everywhere(2, 0)), divided_for(64, everywhere(3, 3)), divided_for(16, everywhere(8, 3))});
@@ -206,19 +206,19 @@ TEST(MakeRoom, NobodyLeavesAnSmThatIsDividedForEnough) {
   EXPECT_THAT(allowed[2].workers, Each(3));
 }
 
-TEST(MakeRoom, NobodyLeavesForOneWhomSomebodyBeforeItKeepsOut) {
+TEST(MakeRoom, NoLaunchLeavesForOneThatAHigherRankKeepsOut) {
   const auto allowed = room_for(
       {divided_for(16, everywhere(4, 4)), divided_for(64, everywhere(2, 0)), divided_for(16, everywhere(2, 2))});
   EXPECT_THAT(allowed[2].workers, Each(2));
 }
 
-TEST(MakeRoom, NobodyLeavesForOneOfWhomNobodyKnowsWhereItIs) {
+TEST(MakeRoom, NoLaunchLeavesForOneWithoutAKnownPlace) {
   RoomClaim whole = divided_for(64, everywhere(2, 0));
   whole.is_seen = false;
   EXPECT_THAT(room_for({whole, divided_for(16, everywhere(4, 4))})[1].workers, Each(4));
 }
 
-TEST(MakeRoom, WhoHasLeftDoesNotComeBackBeforeTheOtherHasCome) {
+TEST(MakeRoom, ALaunchThatLeftReturnsOnlyAfterTheOtherHasStarted) {
   const RoomClaim few = divided_for(64, claim({0, 0, 2, 2}, {0, 0, 0, 0}, 3));
   for (const int present : {4, 1, 0}) {
     const RoomClaim behind = divided_for(16, claim({0, 0, 4, 4}, {0, 0, present, present}, 1000));
@@ -226,7 +226,7 @@ TEST(MakeRoom, WhoHasLeftDoesNotComeBackBeforeTheOtherHasCome) {
   }
 }
 
-TEST(MakeRoom, RoomBesideWhoWantsTheL1CacheDividedForLessIsNoSpareRoom) {
+TEST(MakeRoom, RoomBesideASmallerSplitIsNoSpareRoom) {
   const RoomClaim few = divided_for(64, everywhere(8, 0, 3));
   const auto beside = room_for({few, divided_for(16, claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000))});
   EXPECT_THAT(beside[1].workers, ElementsAre(7, 7, 7, 0));

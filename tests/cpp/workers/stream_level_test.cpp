@@ -16,14 +16,14 @@ using namespace test;
 
 constexpr int levels = 6;  // as on an H100
 
-TEST(StreamLevel, WhoIsAloneOvertakesNobody) { EXPECT_EQ(level_for(0, {}, levels), levels - 1); }
+TEST(StreamLevel, ASingleLaunchGetsTheLowestLevel) { EXPECT_EQ(level_for(0, {}, levels), levels - 1); }
 
-TEST(StreamLevel, WhoRanksBehindStandsBesideAndWaitsItsTurn) {
+TEST(StreamLevel, ALaunchOfLowerRankGetsNoHigherLevel) {
   const std::vector<LevelInUse> in_use{{.rank = 0, .level = 5}};
   EXPECT_EQ(level_for(1, in_use, levels), 5);
 }
 
-TEST(StreamLevel, WhoRanksBeforeOvertakes) {
+TEST(StreamLevel, ALaunchOfHigherRankGetsAHigherLevel) {
   const std::vector<LevelInUse> in_use{{.rank = 1, .level = 5}, {.rank = 2, .level = 4}};
   EXPECT_EQ(level_for(0, in_use, levels), 3);
 }

@@ -92,7 +92,7 @@ TEST(Guide, IsTheLogarithmOfFourTimesTheWorkers) {
   }
 }
 
-TEST(Guide, NobodyCountsAsOneWorker) { EXPECT_EQ(guide_for(0), guide_for(1)); }
+TEST(Guide, NoWorkersCountAsOne) { EXPECT_EQ(guide_for(0), guide_for(1)); }
 
 }  // namespace
 }  // namespace gpushare

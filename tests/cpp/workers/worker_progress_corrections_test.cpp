@@ -21,7 +21,7 @@ ObservedLaunch with_a_block_that_nobody_runs() {
   return launch;
 }
 
-TEST(WorkerProgressCorrections, ABlockThatNobodyRunsEndsWhenAllWorkersHoldPlaces) {
+TEST(WorkerProgressCorrections, AnUnclaimedBlockEndsWhenAllWorkersAreKnown) {
   ObservedLaunch launch = with_a_block_that_nobody_runs();
   const auto events = launch.look(claimed(6, 1), Table{sm_with(0, 0), sm_with(1, 1, 3, 30)}, at(200));
   EXPECT_EQ(launch.on(0).resident, 0);
@@ -31,7 +31,7 @@ TEST(WorkerProgressCorrections, ABlockThatNobodyRunsEndsWhenAllWorkersHoldPlaces
   EXPECT_EQ(end.time - end.started, Duration(10)) << "the mean block time: predictors read it";
 }
 
-TEST(WorkerProgressCorrections, WhileSomebodyHoldsNoPlaceItMayBeTheOneWhoRunsIt) {
+TEST(WorkerProgressCorrections, AnUnplacedWorkerMayRunTheBlock) {
   ObservedLaunch launch = with_a_block_that_nobody_runs();
   launch.look(claimed(4, 0), Table{sm_with(0, 0), sm_with(1, 1, 3, 30)}, at(200));
   EXPECT_EQ(launch.on(0).resident, 1);
@@ -56,7 +56,7 @@ TEST(WorkerProgressCorrections, WhatGoesUnreportedHasEndedAndDoesNotStillRun) {
   EXPECT_EQ(launch.on(1).resident, 2);
 }
 
-TEST(WorkerProgressCorrections, BeforeTheFirstBlockHasEndedNobodyKnowsHowLongOneTakes) {
+TEST(WorkerProgressCorrections, BeforeTheFirstBlockEndsItsTimeIsUnknown) {
   ObservedLaunch launch(10, 1);
   launch.progress().launched(1, at(0));
   launch.look(claimed(1), Table{sm_with(1, 1)}, at(100));

@@ -125,21 +125,21 @@ class RandomRun {
   std::int64_t launched_ = 0;
 };
 
-TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWhereLooksAreWhole) {
+TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWithConsistentReports) {
   for (std::uint64_t seed = 0; seed < 3000 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     RandomRun(seed, Looks::Whole).run();
   }
 }
 
-TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWhereLooksAreTorn) {
+TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWithTornReports) {
   for (std::uint64_t seed = 0; seed < 3000 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     RandomRun(seed, Looks::Torn).run();
   }
 }
 
-TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWhereMostLooksReportChanges) {
+TEST(WorkerProgressProperties, EventsAreLegalAndTotalsExactWithFrequentReports) {
   for (const Looks looks : {Looks::Whole, Looks::Torn}) {
     for (std::uint64_t seed = 0; seed < 3000 && !testing::Test::HasFailure(); ++seed) {
       SCOPED_TRACE(seed);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace test;
 
-TEST(WorkerProgress, BeforeTheFirstLookNothingHasHappened) {
+TEST(WorkerProgress, BeforeTheFirstReportThereAreNoEvents) {
   ObservedLaunch launch(10, 2);
   EXPECT_EQ(launch.progress().done(), 0);
   EXPECT_EQ(launch.progress().unclaimed(), 10);
@@ -79,7 +79,7 @@ TEST(WorkerProgress, TasksThatAreCountedBeforeTheirTimeTakeTheMean) {
   EXPECT_EQ(events.back().started, at(1900));
 }
 
-TEST(WorkerProgress, WhatStartsAndEndsBetweenTwoLooksTookTimeWithAllPlacesInUse) {
+TEST(WorkerProgress, BlocksBetweenTwoReportsTookTimeWithAllSlotsInUse) {
   ObservedLaunch launch(100, 1);
   launch.look(claimed(1), Table{sm_with(4, 0)}, at(1000));
   const auto events = launch.look(claimed(8), Table{sm_with(4, 0, 8, 800)}, at(2000));
@@ -94,7 +94,7 @@ TEST(WorkerProgress, FewerBlocksThanPlacesRunSideBySide) {
   EXPECT_EQ(events[0].time, at(1600));
 }
 
-TEST(WorkerProgress, StartsAreByTimeAndNotBeforeTheLastLook) {
+TEST(WorkerProgress, StartsAreByTimeAndNotBeforeTheLastReport) {
   ObservedLaunch launch(100, 3);
   launch.look(claimed(1), Table{sm_with(1, 0), sm_with(1, 0), sm_with(1, 0)}, at(1000));
   const Table table{sm_with(1, 0, 1, 100), sm_with(1, 0, 1, 5000), sm_with(1, 0, 2, 600)};
@@ -148,7 +148,7 @@ TEST(WorkerProgress, NewcomersFindNothingWhenAllIsClaimedAndReported) {
   EXPECT_EQ(launch.on(1).resident, 0);
 }
 
-TEST(WorkerProgress, AGridThatIsClaimedBeforeTheFirstLookHasBegun) {
+TEST(WorkerProgress, AGridClaimedBeforeTheFirstReportHasBegun) {
   ObservedLaunch launch(3, 2);
   launch.progress().launched(3, at(0));
   const auto events = launch.look(claimed(3), Table{sm_with(4, 2), sm_with(4, 1)}, at(10));
@@ -158,7 +158,7 @@ TEST(WorkerProgress, AGridThatIsClaimedBeforeTheFirstLookHasBegun) {
 }
 
 /// Seven workers share what is claimed and not done, ahead of their present blocks.
-TEST(WorkerProgress, WhoHoldsClaimsRunsABlockThoughNothingIsLeftToClaim) {
+TEST(WorkerProgress, AWorkerWithClaimsRunsABlockAfterTheLastClaim) {
   ObservedLaunch launch(20, 2);
   launch.look(claimed(20), Table{sm_with(8, 4, 8, 80), sm_with(8, 3)}, at(10));
   EXPECT_EQ(launch.launch().started, 15);
@@ -179,7 +179,7 @@ TEST(WorkerProgress, WhatIsDoneWasClaimedEvenIfThatIsSeenLater) {
   EXPECT_EQ(launch.launch().done, 4);
 }
 
-TEST(WorkerProgress, WhoIsToLeaveRunsOnUntilItHasLeft) {
+TEST(WorkerProgress, AWorkerToldToLeaveRunsUntilItHasLeft) {
   ObservedLaunch launch(100, 1);
   launch.look(claimed(8), Table{sm_with(4, 4)}, at(10));
   launch.look(claimed(8), Table{sm_with(0, 4, 2, 20)}, at(20));
@@ -225,7 +225,7 @@ TEST(WorkerProgress, TheSameCountersAgainSayNothingNew) {
   EXPECT_TRUE(launch.look(claimed(5), table, at(200)).empty());
 }
 
-TEST(WorkerProgress, WhoHasLeftAndTellsLaterIsNotWaitedForUntilAFullReport) {
+TEST(WorkerProgress, AWorkerIsResidentUntilItsLastReport) {
   using enum WorkerProgress::Report;
   ObservedLaunch launch(1000, 2);
   launch.progress().launched(2, at(0));
@@ -294,7 +294,7 @@ TEST(WorkerProgress, WhatWasNotSeenAtTheEndIsSpreadAsWhatWas) {
   EXPECT_EQ(launch.progress().block_time(), Duration(100));
 }
 
-TEST(WorkerProgress, AnEndThatNobodyLooksAtReportsEveryBlockOnce) {
+TEST(WorkerProgress, AnUnobservedEndReportsEveryBlockOnce) {
   for (int seen = 1; seen <= 100; ++seen) {
     ObservedLaunch launch(100, 2);
     launch.progress().launched(4, at(0));

@@ -174,6 +174,7 @@ class Application:
                     self.jobs.pop(0)
             if is_there:
                 launch.complete(JobStatus.DONE)
+            launch = None  # with it go what the port has of its kernel and arrays
 
 
 def add(application, array, value):
@@ -329,12 +330,12 @@ class StandIn:
     def variable(self, kernel, name, code):
         raise gs.InvalidInput(f"kernel {kernel.name!r} has no variable {name!r}")
 
-    def kernel(self, port, kernel, block, shared_bytes, alone, code):
+    def kernel(self, port, kernel, block, shared_bytes, alone, code, released):
         self.require_alive()
         if kernel.name not in KERNELS:
             raise gs.InvalidInput(f"no kernel {kernel.name!r}")
         parameters = parameters_of(kernel.name)
-        return port.add_kernel(kernel.name, 8 * len(parameters)), parameters
+        return port.add_kernel(kernel.name, 8 * len(parameters), *released), parameters
 
     def arguments_of(self, launch):
         """KeyError: an array has been freed."""

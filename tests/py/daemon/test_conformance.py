@@ -2,11 +2,12 @@
 """What a session promises, it promises in the process and through the server: the same tests on a simulated device."""
 
 import inspect
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -59,7 +60,7 @@ def test_a_kernel_with_a_profile(session):
 
 def test_a_kernel_without_one_is_refused(session):
     application = session.application("alice")
-    with pytest.raises(gs.InvalidInput, match="profile"):
+    with raises_naming(gs.InvalidInput, "profile"):
         submit(application, gs.Kernel("__global__ void unknown() {}", "unknown"))
 
 
@@ -81,63 +82,63 @@ def test_arrays_keep_what_they_hold(session):
 
 def test_arrays_refuse_the_same(session):
     array = session.zeros(3)
-    for wrong, message in [
-        (lambda: array.upload([1, 2]), r"this array has shape \(3,\), the values have \(2,\)"),
-        (lambda: session.zeros("3"), "shape must be a whole number or a list of them"),
-        (lambda: session.zeros(-1), "shape must lie in 0"),
-        (lambda: session.zeros(3, object), "a GPU cannot hold Python objects"),
+    for wrong, named in [
+        (lambda: array.upload([1, 2]), (3, 2)),
+        (lambda: session.zeros("3"), "shape"),
+        (lambda: session.zeros(-1), "shape"),
+        (lambda: session.zeros(3, object), ()),
     ]:
-        with pytest.raises(gs.InvalidInput, match=message):
+        with raises_naming(gs.InvalidInput, named):
             wrong()
     array.free()
     array.free()
-    with pytest.raises(gs.InvalidInput, match="has been freed: make another"):
+    with pytest.raises(gs.InvalidInput):
         array.numpy()
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("fields", "named"),
     [
-        ({"grid": 0}, r"launch of 'short': (grid\.x|blocks) must lie in 1"),
-        ({"grid": "1"}, r"launch of 'short': (grid|blocks) must be a (whole|finite) number"),
-        ({"block": 64}, "block has 64 threads, but the model is of 128"),
-        ({"args": 3}, "args must be a list, one value per parameter"),
-        ({"kernel": "short"}, "kernel must be a KernelModel or a Kernel, got 'short'"),
+        ({"grid": 0}, "short"),
+        ({"grid": "1"}, "short"),
+        ({"block": 64}, (64, 128)),
+        ({"args": 3}, "args"),
+        ({"kernel": "short"}, ("kernel", "KernelModel", "short")),
     ],
 )
-def test_launches_that_cannot_be(session, fields, message):
+def test_launches_that_cannot_be(session, fields, named):
     application = session.application("alice")
-    with pytest.raises(gs.InvalidInput, match=message):
+    with raises_naming(gs.InvalidInput, named):
         application.submit(**{"kernel": SHORT, "grid": 1, "block": 128} | fields)
     submit(application).result(PATIENCE_S)
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("fields", "named"),
     [
-        ({"name": ""}, "an application's name must be a text that is not empty"),
-        ({"priority": 0.5}, "application 'alice': priority must be a whole number"),
-        ({"weight": 0}, "application 'alice': weight must lie in"),
-        ({"deadline_ns": -1}, "application 'alice': deadline_ns must lie in"),
-        ({"min_speed": 2}, "application 'alice': min_speed must lie in"),
-        ({"latency_ns": 0}, "application 'alice': latency_ns must lie in"),
+        ({"name": ""}, "name"),
+        ({"priority": 0.5}, ("alice", "priority")),
+        ({"weight": 0}, ("alice", "weight")),
+        ({"deadline_ns": -1}, ("alice", "deadline_ns")),
+        ({"min_speed": 2}, ("alice", "min_speed")),
+        ({"latency_ns": 0}, ("alice", "latency_ns")),
     ],
 )
-def test_applications_that_cannot_be(session, fields, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_applications_that_cannot_be(session, fields, named):
+    with raises_naming(gs.InvalidInput, named):
         session.application(**{"name": "alice"} | fields)
     session.application("alice", priority=-2, weight=2.0, deadline_ns=1e9)
-    with pytest.raises(gs.InvalidInput, match="the session has an application 'alice' already: take another name"):
+    with raises_naming(gs.InvalidInput, "alice"):
         session.application("alice")
 
 
-def test_a_latency_bound_is_for_those_who_may_ask_for_a_priority(session):
-    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="'alice': a latency bound is for those who may ask"):
+def test_a_latency_bound_needs_the_right_to_a_priority(session):
+    with raises_naming((gs.InvalidInput, gs.RefusedError), "alice"):
         session.application("alice", latency_ns=1e6)
 
 
 def test_a_priority_above_what_is_permitted(session):
-    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="priority 1 is above 0, the highest that"):
+    with raises_naming((gs.InvalidInput, gs.RefusedError), 1, 0):
         session.application("alice", priority=1)
 
 
@@ -149,15 +150,15 @@ def test_a_priority_may_change(session):
     application.set_priority(-3)
     assert application.priority == -3
     assert status_of(session, "alice").priority == -3
-    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="'alice': priority 1 is above 0, the highest that"):
+    with raises_naming((gs.InvalidInput, gs.RefusedError), "alice", 1, 0):
         application.set_priority(1)
-    with pytest.raises(gs.InvalidInput, match="application 'alice': priority must be a whole number"):
+    with raises_naming(gs.InvalidInput, "alice", "priority"):
         application.set_priority(-0.5)
     assert application.priority == -3
     assert not job.done()
     application.cancel()
     application.set_priority(-4)
-    with pytest.raises((gs.InvalidInput, gs.RefusedError), match="'alice': priority 1 is above 0, the highest that"):
+    with raises_naming((gs.InvalidInput, gs.RefusedError), "alice", 1, 0):
         application.set_priority(1)
     assert application.priority == -4
 
@@ -194,12 +195,12 @@ def test_the_status(session):
 
 def test_a_first_launch_that_cannot_be_in_time_is_refused(session):
     application = session.application("alice", deadline_ns=1e6)
-    with pytest.raises(gs.InvalidInput, match=r"a deadline 1000000 ns after its first launch cannot be met: 'long'"):
+    with raises_naming(gs.InvalidInput, 1000000, "long"):
         submit(application, gs.KernelModel("long", threads=128, latency_ns=2e6)).result(PATIENCE_S)
     submit(application).result(PATIENCE_S)  # this is the first, and its time begins now
 
 
-def test_who_is_late_is_seen(session):
+def test_a_missed_deadline_is_counted(session):
     patient, hurried = session.application("patient"), session.application("hurried", deadline_ns=1e6)
     for application in (patient, hurried):
         submit(application)
@@ -238,7 +239,7 @@ def test_a_timeout_ends_the_wait_and_not_the_job(session):
     application = session.application("alice")
     job = submit(application, ENDLESS, MOST)
     for seconds in (0.05, 0):
-        with pytest.raises(TimeoutError, match=r"job 'endless' of 'alice' has not ended within 0(\.05)? s"):
+        with raises_naming(TimeoutError, "endless", "alice", 0):
             job.result(timeout=seconds)
     assert not job.done()
     application.cancel()
@@ -253,7 +254,7 @@ def test_cancelled_jobs_say_so_and_others_notice_nothing(session):
     alice.cancel()
     other.result(PATIENCE_S)
     for job in jobs:
-        with pytest.raises(gs.Cancelled, match=r"application 'alice.*' has been cancelled"):
+        with raises_naming(gs.Cancelled, "alice"):
             job.result(PATIENCE_S)
     with pytest.raises(gs.Cancelled):
         submit(alice)
@@ -266,7 +267,7 @@ def test_what_a_job_ended_with_can_be_asked_for(session):
     assert well.exception(PATIENCE_S) is None
     with pytest.raises(TimeoutError):
         cancelled.exception(timeout=0.01)
-    with pytest.raises(gs.InvalidInput, match="timeout"):  # which says nothing of the job
+    with raises_naming(gs.InvalidInput, "timeout"):  # which says nothing of the job
         cancelled.exception(timeout=-1)
     alice.cancel()
     assert isinstance(cancelled.exception(PATIENCE_S), gs.Cancelled)
@@ -284,7 +285,7 @@ def test_jobs_of_an_application_end_in_order(session):
 def test_another_policy_while_it_runs(session):
     jobs = [submit(session.application(name), blocks=5000) for name in ("alice", "bob")]
     session.set_policy("srtf")
-    with pytest.raises(gs.InvalidInput, match="no policy 'fifi'; known: fifo"):
+    with raises_naming(gs.InvalidInput, "fifi", "fifo"):
         session.set_policy("fifi")
     for job in jobs:
         job.result(PATIENCE_S)
@@ -293,22 +294,13 @@ def test_another_policy_while_it_runs(session):
 
 
 def test_many_threads(session):
-    errors = []
-
     def work(number):
-        try:
-            application = session.application(f"thread {number}")
-            for job in [submit(application) for _ in range(10)]:
-                job.result(PATIENCE_S)
-        except BaseException as error:
-            errors.append(error)
+        application = session.application(f"thread {number}")
+        for job in [submit(application) for _ in range(10)]:
+            job.result(PATIENCE_S)
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
 
 
 def test_after_the_end(session):
@@ -317,7 +309,7 @@ def test_after_the_end(session):
     session.finish(PATIENCE_S)
     assert job.done()
     for use in (lambda: submit(application), session.finish, lambda: session.load(TRIAD.kernel)):
-        with pytest.raises(gs.InvalidInput, match="the session has been finished: open another one"):
+        with pytest.raises(gs.InvalidInput):
             use()
     session.close()
 
@@ -325,7 +317,7 @@ def test_after_the_end(session):
 def test_closing_does_not_wait(session):
     job = submit(session.application("alice"), LONG, blocks=1_000_000)
     session.close()
-    with pytest.raises((gs.InvalidInput, gs.DeviceError), match=r"finished|closed"):
+    with pytest.raises((gs.InvalidInput, gs.DeviceError)):
         job.result(PATIENCE_S)
 
 

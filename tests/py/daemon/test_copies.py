@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.client import array_copies
@@ -58,7 +59,7 @@ def test_a_target_of_ones_own(session):
     assert array.numpy(mine) is mine
     assert mine.tolist() == [[0, 1, 2], [3, 4, 5]]
     for wrong in (np.zeros(6, np.int32), np.zeros((2, 3), np.int64), np.zeros((3, 2), np.int32).T):
-        with pytest.raises(gs.InvalidInput, match="out must be a writeable array in C order"):
+        with raises_naming(gs.InvalidInput, "out"):
             array.numpy(wrong)
 
 
@@ -75,7 +76,7 @@ def test_pinned_arrays_go_in_one_piece(session, monkeypatch):
     row = session.zeros(PIECE)
     row.upload(pinned[1])
     assert np.array_equal(row.numpy(target[2]), pinned[1])
-    with pytest.raises(gs.InvalidInput, match="a pinned array holds numbers"):
+    with pytest.raises(gs.InvalidInput):
         session.pinned_array(3, "V4")
 
 
@@ -123,11 +124,11 @@ def test_pinned_arrays_outlive_the_session(session, server):
 
 
 def test_durable_and_shared_exclude_each_other(session):
-    with pytest.raises(gs.InvalidInput, match="durable or shared"):
+    with pytest.raises(gs.InvalidInput):
         session.zeros(3, durable=True, shared=True)
-    with pytest.raises(gs.InvalidInput, match="shared=True is for GPUs"):
+    with raises_naming(gs.InvalidInput, "shared=True"):
         session.zeros(3, shared=True)
     array = session.zeros(3)
     assert not hasattr(array, "__cuda_array_interface__")
-    with pytest.raises(gs.InvalidInput, match=r"make it with session\.array"):
+    with raises_naming(gs.InvalidInput, "session.array"):
         array.__dlpack__()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Examples of ``python daemon`` in README.md and docs/daemon.md, against a real worker with a simulated device."""
+"""Examples of ``python daemon`` in README and guide, against a real worker with a simulated device."""
 
 import pathlib
 import re
@@ -13,7 +13,7 @@ from gpushare.daemon.supervisor.worker_process import COMMAND
 ROOT = pathlib.Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/daemon.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/guide/server.md"])
 def test_examples_run(page, start_server, monkeypatch):
     examples = re.findall(r"```python daemon\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
     assert len(examples) > 0

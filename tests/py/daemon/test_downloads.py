@@ -58,7 +58,7 @@ def test_a_job_that_cannot_be_run_again_spoils_its_array_until_it_has_ended(sess
     gate.upload([1])
     job.result(30)
     os.kill(worker.pid, signal.SIGKILL)
-    with pytest.raises(gs.WorkerLostError, match="a job that cannot be run again has used it"):
+    with pytest.raises(gs.WorkerLostError):
         array.numpy()
 
 

@@ -12,6 +12,7 @@ import time
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.protocol.limits import MOST_GREETINGS_OF_USER, PROTOCOL_VERSION
@@ -48,11 +49,9 @@ def test_a_fault_fails_its_own_job_for_good_and_others_for_now(session, worker, 
         waiting = run(other.application("bystander"), "sleep", 60)
         before = worker.pid
         job = run(session.application("culprit"), "fault")
-        with pytest.raises(gs.CudaError, match=r"^job 'fault' of 'culprit@1' \(launch 0\) failed: CUDA_ERROR"):
+        with raises_naming(gs.CudaError, "fault", "culprit@1", 0, "CUDA_ERROR_ILLEGAL_ADDRESS"):
             job.result(30)
-        with pytest.raises(
-            gs.WorkerLostError, match=r"did not run, and may be submitted again: job 'fault' of"
-        ) as raised:
+        with raises_naming(gs.WorkerLostError, "fault") as raised:
             waiting.result(30)
         assert raised.value.retryable
         again = other.array(np.zeros(3))
@@ -67,7 +66,7 @@ def test_a_killed_worker_fails_what_ran_and_takes_arrays_along(session, worker, 
     job = run(application, "sleep", 60)
     os.kill(worker.pid, signal.SIGKILL)
     assert outcome(job) == "WorkerLostError"
-    with pytest.raises(gs.WorkerLostError, match="was lost with its worker: upload it again, or make another"):
+    with pytest.raises(gs.WorkerLostError):
         array.numpy()
     array.upload([4, 5, 6])
     run(application, "add", array, 1).result(30)  # the application, too, is told to the new worker
@@ -98,7 +97,7 @@ def test_what_cannot_be_run_again_is_not(session, worker, run):
     ]
     os.kill(worker.pid, signal.SIGKILL)
     assert [outcome(job) for job in jobs] == ["WorkerLostError", "WorkerLostError"]
-    with pytest.raises(gs.WorkerLostError, match="a job that cannot be run again has used it"):
+    with pytest.raises(gs.WorkerLostError):
         durable.numpy()
     durable.upload(np.zeros(3))
     assert durable.numpy().tolist() == [0, 0, 0]
@@ -106,7 +105,7 @@ def test_what_cannot_be_run_again_is_not(session, worker, run):
 
 def test_a_job_that_ends_every_worker_is_not_run_for_ever(session, worker, run):
     job = run(session.application("alice"), "kill", idempotent=True)
-    with pytest.raises(gs.WorkerLostError, match=r"was run 3 times, and its worker ended every time"):
+    with raises_naming(gs.WorkerLostError, 3):
         job.result(60)
 
 
@@ -116,7 +115,7 @@ def test_a_copy_that_fails_for_anothers_fault_is_made_again(session, worker, fol
         culprit = run(session.application("culprit"), "fault_unnoticed")
         eventually(lambda: worker.restarts == 1 or runs(other, "culprit@1"))  # for half a second
         assert array.numpy().tolist() == [5, 5, 5]
-        with pytest.raises(gs.CudaError, match=r"job 'fault_unnoticed' of 'culprit@1' .* failed"):
+        with raises_naming(gs.CudaError, "fault_unnoticed", "culprit@1"):
             culprit.result(30)
     eventually(lambda: worker.restarts == 1)
 
@@ -135,7 +134,7 @@ def test_an_idempotent_bystander_of_a_fault_runs_again(session, worker, folder, 
         eventually(lambda: runs(session, "bystander@2") and runs(session, "unlucky@2"))
         culprit = run(session.application("culprit"), "fault_beside_others")
         for job in (culprit, unlucky):  # neither may be run again
-            with pytest.raises(gs.CudaError, match=r"a job failed, one of: .*'sleep' of 'unlucky@2' \(launch 0\)"):
+            with raises_naming(gs.CudaError, "sleep", "unlucky@2", 0):
                 job.result(30)
         bystander.result(30)
         assert bystander.attempts >= 2
@@ -221,11 +220,11 @@ def test_a_killed_server_is_told_and_the_next_one_cleans_up(folder, run, eventua
         session = gs.connect(path)
         job = run(session.application("alice"), "sleep", 60, idempotent=True)
         server.kill()
-    with pytest.raises(gs.DaemonGoneError, match="has ended") as raised:
+    with pytest.raises(gs.DaemonGoneError) as raised:
         job.result(30)
     assert not raised.value.retryable
     eventually(lambda: has_ended(worker))
-    with pytest.raises(gs.DaemonGoneError, match="no server at"):
+    with pytest.raises(gs.DaemonGoneError):
         session.zeros(3)
     assert path.exists()  # stale
     with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
@@ -237,13 +236,13 @@ def test_a_killed_server_is_told_and_the_next_one_cleans_up(folder, run, eventua
 
 def test_a_second_server_is_refused(serve, folder):
     serve()
-    with pytest.raises(gs.InvalidInput, match=rf"socket: a server \(process {os.getpid()}\) is there already"):
+    with raises_naming(gs.InvalidInput, os.getpid()):
         serve()
     gs.connect(folder / "socket").close()
 
 
 def test_the_device_must_be_there(serve):
-    with pytest.raises(gs.InvalidInput, match="no device 'sim:none'"):
+    with raises_naming(gs.InvalidInput, "sim:none"):
         serve(devices=["sim:none"])
 
 
@@ -253,10 +252,7 @@ def test_an_endless_kernel_is_named_and_ended(serve, folder, run):
         array = other.array(np.zeros(2), durable=True)
         bystander = other.application("moves")
         jobs = [run(bystander, "slow_add", array, 1, 0.05, idempotent=True) for _ in range(80)]  # for longer than that
-        with pytest.raises(
-            gs.DeviceError,
-            match=r"job 'sleep' of 'stuck@1' \(launch 0\) does not end: no block of it has ended for 3 s",
-        ):
+        with raises_naming(gs.DeviceError, "sleep", "stuck@1", 0, 3):
             run(session.application("stuck"), "sleep", 3600).result(60)
         jobs[-1].result(60)
         assert array.numpy().tolist() == [80, 80]
@@ -267,9 +263,7 @@ def test_an_endless_kernel_is_to_blame_even_if_the_session_cannot_say_so(serve, 
     worker = serve(watchdog_seconds=1).workers["sim:h100"]
     with gs.connect(folder / "socket") as session:
         job = run(session.application("stuck"), "block_session", idempotent=True)
-        with pytest.raises(
-            gs.DeviceError, match=r"^a job of 'stuck@1' does not end: no block of it has ended for 1 s$"
-        ):
+        with raises_naming(gs.DeviceError, "stuck@1", 1):
             job.result(60)
     assert worker.restarts <= 1
 

@@ -96,6 +96,7 @@ def sound_request(chance):
         {"do": "array", "shape": [3], "dtype": "<f4"},
         {"do": "shape", "kernel": 1, "block": [1], "shared_bytes": chance.randrange(2**20)},
         {"do": "free", "arrays": [FIRST]},
+        {"do": "unload", "kernels": [1], "after": chance.randrange(3)},
         {"do": "application", "name": "b"},
         {"do": "kernel", "name": "add", "source_bytes": 0, "file_name": "k.cu"},
         {"do": "cancel", "application": FIRST},

@@ -58,7 +58,7 @@ def test_shared_memory_is_let_go_of(session, monkeypatch, ask, eventually):
 
 
 @pytest.mark.parametrize("is_late", [True, False])
-def test_what_comes_with_an_answer_that_nobody_wants(is_late):
+def test_an_abandoned_answer_is_undone(is_late):
     undone, (read, write) = [], os.pipe()
     reply = Reply(undone.append)
     reply._there.wait = interrupt
@@ -75,7 +75,7 @@ def test_what_comes_with_an_answer_that_nobody_wants(is_late):
     os.close(write)
 
 
-def test_an_error_that_nobody_waits_for_undoes_nothing():
+def test_an_error_of_an_abandoned_request_undoes_nothing():
     undone = []
     reply = Reply(undone.append)
     reply._there.wait = interrupt

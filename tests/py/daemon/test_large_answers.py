@@ -27,7 +27,7 @@ def test_a_status_of_any_number_of_applications(serve, folder, call):
         assert len(packed(status)) > limits.MOST_MESSAGE_BYTES
         said = call("status", "--json", "--socket", str(folder / "socket")).stdout
         assert len(json.loads(said)["applications"]) == len(names)
-        with pytest.raises(gs.InvalidInput, match="more characters"):
+        with pytest.raises(gs.InvalidInput):
             session.set_priority("nobody", 0)
 
 

@@ -4,6 +4,7 @@
 import logging
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.logs import MOST_CHARACTERS, Bearable, Lines, cut
@@ -16,7 +17,7 @@ LONG = gs.KernelModel("long", threads=128, latency_ns=1_000_000_000)
 
 
 def told(setting, ask):
-    with pytest.raises((gs.InvalidInput, gs.RefusedError), match=rf"of user {MALLORY}.*{setting}"):
+    with raises_naming((gs.InvalidInput, gs.RefusedError), MALLORY, setting):
         ask()
 
 
@@ -63,7 +64,7 @@ def test_memory_that_is_waited_for_counts():
     assert accounts.take(1, 50, None) is None
     assert accounts.take(4, 40, None) is None
     assert accounts.take(2, 30, None) is not None
-    with pytest.raises(gs.InvalidInput, match="user mallory may hold 60 bytes together and hold 0 and wait"):
+    with raises_naming(gs.InvalidInput, 60, 0):
         accounts.take(3, 31, None)
     assert accounts.take(3, 30, None) is not None
 
@@ -75,8 +76,9 @@ def distinct(number, size=100):
 def test_the_number_of_kernels(users):
     users.start(kernels_per_user=10, sources_of_other_users=True)
     first, second = users.connect(MALLORY), users.connect(MALLORY)
-    for number in range(10):
-        (first, second)[number % 2].load(distinct(number))
+    kept = [distinct(number) for number in range(10)]
+    for number, kernel in enumerate(kept):
+        (first, second)[number % 2].load(kernel)
     told("kernels_per_user", lambda: first.load(distinct(10)))
     told("kernels_per_user", lambda: second.load(distinct(11)))
     users.connect(ALICE).load(distinct(12))
@@ -94,6 +96,13 @@ def test_models_count_as_kernels(users):
     told("kernels_per_user", lambda: submit(3))
 
 
+def test_a_kernel_that_is_let_go_makes_room(users):
+    users.start(kernels_per_user=10, sources_of_other_users=True)
+    session = users.connect(MALLORY)
+    for number in range(30):
+        session.load(distinct(number))
+
+
 def test_the_bytes_of_kernels(users):
     users.start(kernel_bytes_per_user=100_000, sources_of_other_users=True)
     first, second = users.connect(MALLORY), users.connect(MALLORY)
@@ -104,7 +113,10 @@ def test_the_bytes_of_kernels(users):
 
 
 def test_jobs_in_flight(users, eventually):
-    """The worker takes no more from the ring, so that what waits there is the client's own."""
+    """The worker takes no more from the ring, so that what waits there is the client's own.
+
+    Half of a user's jobs are for whichever of its clients comes first, and each place has a part of the others.
+    """
     users.start(worker=COMMAND, clients_per_user=4, jobs_per_user=200)
     hostile, honest = users.connect(MALLORY), users.connect(ALICE)
     applications = [hostile.application(f"many {number}") for number in range(10)]
@@ -114,9 +126,15 @@ def test_jobs_in_flight(users, eventually):
     def unfinished():
         return sum(each["unfinished_jobs"] for each in honest.status()["applications"])
 
-    eventually(lambda: unfinished() == 50)
+    eventually(lambda: unfinished() == 125)
     honest.application("honest").submit(gs.KernelModel("m", threads=32, latency_ns=1000), grid=1, block=32)
-    eventually(lambda: unfinished() in (50, 51))
+    eventually(lambda: unfinished() in (125, 126))
+    other = users.connect(MALLORY).application("other")
+    for _ in range(30):
+        other.submit(LONG, grid=100_000_000, block=128)
+    eventually(lambda: unfinished() in (150, 151))
+    hostile.close()
+    eventually(lambda: unfinished() in (30, 31))
 
 
 class Clock:

@@ -54,7 +54,7 @@ class Counting:
         self.is_cancelled = True
 
 
-def test_nobody_goes_through_all_applications_for_another_one():
+def test_adding_an_application_does_not_visit_all_others():
     table = ApplicationTable()
     for number in range(1000):
         table.forget_cancelled()

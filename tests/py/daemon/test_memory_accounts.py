@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.client.array import ArrayState
@@ -20,15 +21,15 @@ def in_thread(work):
 
 def test_impossible_ones_fail_at_once():
     accounts = MemoryAccounts(100)
-    with pytest.raises(gs.InvalidInput, match="an array of 101 bytes; the device has 100 to give out"):
+    with raises_naming(gs.InvalidInput, 101, 100):
         accounts.take(1, 101, None)
     assert accounts.take(1, 60, 60) is None
-    with pytest.raises(gs.InvalidInput, match="this client may hold 60 bytes and holds 60"):
+    with raises_naming(gs.InvalidInput, 60):
         accounts.take(1, 1, 60)
     assert accounts.take(1, 0, 60) is None
 
 
-def test_who_waits_gets_it_in_order_of_asking():
+def test_waiting_clients_get_memory_in_order_of_asking():
     accounts, served = MemoryAccounts(100), []
     assert accounts.take(1, 80, None) is None
 
@@ -52,7 +53,7 @@ def test_who_waits_gets_it_in_order_of_asking():
     assert (accounts.used_bytes, accounts.held_by(3)) == (20, 20)
 
 
-def test_who_gives_up_lets_the_next_one_pass():
+def test_a_withdrawn_request_lets_the_next_one_pass():
     accounts, gone = MemoryAccounts(100), threading.Event()
     assert accounts.take(1, 50, None) is None
     errors = []
@@ -71,19 +72,18 @@ def test_who_gives_up_lets_the_next_one_pass():
     second.join()
     assert errors == ["gone"]
     assert accounts.held_by(3) == 50
-    with pytest.raises(TimeoutError, match=r"within 0\.05 s: of 100 this client holds 50; others hold: client 1: 50"):
+    with raises_naming(TimeoutError, "0.05", 100, 50, 1):
         accounts.wait_for(accounts.take(3, 1, None), 0.05, lambda: False)
 
 
-def test_who_waits_for_itself_alone_holds_up_nobody():
+def test_a_wait_for_its_own_memory_delays_no_other():
     accounts = MemoryAccounts(100)
     assert accounts.take(1, 1, None) is None
     assert accounts.take(2, 60, None) is None
     assert accounts.take(1, 100, None) is not None  # of which it has 1 itself
     assert accounts.take(3, 10, None) is None
     assert accounts.take(1, 99, None) is not None
-    said = r"others hold: client 1: 1, client 2: 60; ahead of it: client 1 waits for 99$"
-    with pytest.raises(TimeoutError, match=said):
+    with raises_naming(TimeoutError, "1: 1", "2: 60", 99):
         accounts.wait_for(accounts.take(3, 1, None), 0, lambda: False)
 
 
@@ -97,7 +97,7 @@ def test_a_client_does_not_stop_others_with_what_it_never_gets(serve, folder, ev
         assert kept.numpy().sum() == 0
 
 
-def test_who_has_more_patience_than_the_server_asks_again(serve, folder, monkeypatch, eventually):
+def test_a_client_more_patient_than_the_server_asks_again(serve, folder, monkeypatch, eventually):
     serve(memory_bytes=1000)
     asked = []
     request = ArrayState._requested
@@ -118,11 +118,11 @@ def test_what_is_waited_for_counts_against_the_quota():
     assert accounts.take(2, 0, 60) is None
     first = accounts.take(2, 30, 60)
     accounts.take(2, 30, 60)
-    with pytest.raises(gs.InvalidInput, match="this client may hold 60 bytes and holds 0 and waits for 60; free some"):
+    with raises_naming(gs.InvalidInput, 60, 0):
         accounts.take(2, 1, 60)
     accounts.give_back(1, 100)
     accounts.wait_for(first, 30, lambda: False)
-    with pytest.raises(gs.InvalidInput, match="may hold 60 bytes and holds 30 and waits for 30"):
+    with raises_naming(gs.InvalidInput, 60, 30):
         accounts.take(2, 1, 60)
 
 
@@ -130,7 +130,7 @@ def test_clients_wait_for_one_another(serve, folder, eventually):
     serve(memory_bytes=1000)
     with gs.connect(folder / "socket") as first, gs.connect(folder / "socket") as second:
         large = first.zeros(200)
-        with pytest.raises(gs.InvalidInput, match="an array of 1004 bytes; the device has 1000"):
+        with raises_naming(gs.InvalidInput, 1004, 1000):
             second.zeros(251)
         found = []
         waits = in_thread(lambda: found.append(second.array(np.arange(100, dtype=np.float32))))
@@ -142,7 +142,7 @@ def test_clients_wait_for_one_another(serve, folder, eventually):
         assert np.array_equal(found[0].numpy(), np.arange(100))
 
 
-def test_memory_of_a_killed_client_goes_to_who_waits(serve, folder, eventually):
+def test_memory_of_a_killed_client_goes_to_waiting_ones(serve, folder, eventually):
     serve(memory_bytes=1000)
     with gs.connect(folder / "socket") as second:
         first = gs.connect(folder / "socket")
@@ -181,7 +181,7 @@ def test_patience_ends(serve, folder):
     serve(memory_bytes=1000)
     with gs.connect(folder / "socket") as first, gs.connect(folder / "socket", memory_patience_s=0.1) as second:
         kept = first.zeros(200)
-        with pytest.raises(TimeoutError, match=r"no 400 bytes of device memory within 0\.1 s"):
+        with raises_naming(TimeoutError, 400, "0.1"):
             second.zeros(100)
         second.zeros(50)
         assert kept.numpy().sum() == 0
@@ -195,7 +195,7 @@ def test_a_quota_holds_for_what_was_waited_for(serve, folder, eventually):
         link = greedy._connection.registered().link
         replies = [link.begin("array", shape=[100], dtype="<f4", patience_s=30.0) for _ in range(3)]
         for each in replies[1:]:
-            with pytest.raises(gs.InvalidInput, match="may hold 400 bytes and holds 0 and waits for 400"):
+            with raises_naming(gs.InvalidInput, 400, 0):
                 each.result(30)
         for each in others:
             each.close()
@@ -211,7 +211,7 @@ def test_no_more_than_so_many_wait(serve, folder):
         kept = holder.zeros(250)
         link = session._connection.registered().link
         replies = [link.begin("array", shape=[1], dtype="<f4", patience_s=30.0) for _ in range(MOST_WAITING_REQUESTS)]
-        with pytest.raises(gs.InvalidInput, match="16 arrays and histories of this client are waited for already"):
+        with raises_naming(gs.InvalidInput, 16):
             session.zeros(1)
         assert session.status()["memory"]["waiting_requests"] == MOST_WAITING_REQUESTS
         kept.free()
@@ -223,7 +223,7 @@ def test_a_quota_holds_for_each(serve, folder):
     serve(memory_bytes_per_client=1000)
     with gs.connect(folder / "socket") as first, gs.connect(folder / "socket") as second:
         arrays = [each.zeros(250) for each in (first, second)]
-        with pytest.raises(gs.InvalidInput, match="this client may hold 1000 bytes and holds 1000"):
+        with raises_naming(gs.InvalidInput, 1000):
             first.zeros(1)
         arrays[0].free()
         first.zeros(250)

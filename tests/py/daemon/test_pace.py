@@ -37,7 +37,7 @@ def turn(pace, clock, spent_s, share=0.25):
     return over.waited_s[0]
 
 
-def test_who_has_spent_its_share_waits(clock):
+def test_a_user_that_has_spent_its_share_waits(clock):
     pace = Pace()
     assert turn(pace, clock, 2.0) == 0
     assert turn(pace, clock, 1.0) == pytest.approx(6.0)

@@ -8,8 +8,8 @@ import pytest
 
 import gpushare as gs
 from gpushare.daemon.protocol.arena import Arena
+from gpushare.daemon.worker import pinning
 from gpushare.daemon.worker.pinning import Pinning
-from gpushare.daemon.worker.worker import pinning
 
 
 class Device:

@@ -139,7 +139,7 @@ LOST = gs.WorkerLostError("the worker has ended")
 FAILURE = gs.CudaError("a kernel of 'a', 'b' failed")
 
 
-def test_who_was_there_when_a_kernel_failed_is_tried_once_more():
+def test_jobs_present_at_a_failure_are_run_once_more():
     job = Job()
     job.suspect(FAILURE, LOST)
     assert not job.has_ended
@@ -149,7 +149,7 @@ def test_who_was_there_when_a_kernel_failed_is_tried_once_more():
     assert job.error is FAILURE
 
 
-def test_who_may_not_be_run_again_fails_at_the_first_suspicion():
+def test_jobs_that_may_not_be_repeated_fail_at_the_first_suspicion():
     job = Job()
     job.is_replayable = False
     job.suspect(FAILURE, LOST)

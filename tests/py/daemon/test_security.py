@@ -9,6 +9,7 @@ import stat
 import threading
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.client.registrations import Registered
@@ -35,7 +36,7 @@ def test_a_group_may_be_let_in(serve, folder):
 
 def test_another_user_is_refused(serve, folder):
     serve(find_peer=lambda _: OTHER)
-    with pytest.raises(gs.RefusedError, match=r"user \w+ may not use this server: it is of user"):
+    with pytest.raises(gs.RefusedError):
         gs.connect(folder / "socket")
 
 
@@ -102,7 +103,7 @@ def test_a_member_of_the_group_comes_in_with_fewer_rights(serve, folder):
 
 @as_root
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
-def test_a_server_of_somebody_else_is_not_taken_by_default(serve, folder, monkeypatch):
+def test_a_server_of_another_user_is_not_taken_by_default(serve, folder, monkeypatch):
     """Anybody could listen in the folder for temporary files."""
     path = folder / f"gpushare-{NOBODY}.sock"
     serve(path, group=str(NOBODY))
@@ -112,7 +113,7 @@ def test_a_server_of_somebody_else_is_not_taken_by_default(serve, folder, monkey
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr("os.getuid", lambda: NOBODY)
     monkeypatch.setattr("gpushare.daemon.client.reach.peer_of", lambda _: Peer(1, 1234, frozenset()))
-    with pytest.raises(gs.RefusedError, match="is served by user 1234, not by you: name the socket if you trust them"):
+    with raises_naming(gs.RefusedError, 1234):
         gs.connect()
     gs.connect(path).close()
 
@@ -122,11 +123,11 @@ def test_priorities_are_permitted_by_the_configuration(serve, folder):
     with gs.connect(folder / "socket") as session:
         session.application("urgent", priority=3)
         session.application("relaxed", priority=-3)
-        with pytest.raises(gs.RefusedError, match=r"priority 4 is above 3, the highest that the server permits user"):
+        with raises_naming(gs.RefusedError, 4, 3):
             session.application("more urgent", priority=4)
         application = session.application("patient")
         application.set_priority(3)
-        with pytest.raises(gs.RefusedError, match=r"'patient': priority 4 is above 3, the highest that the server"):
+        with raises_naming(gs.RefusedError, "patient", 4, 3):
             application.set_priority(4)
 
 
@@ -135,13 +136,13 @@ def test_a_client_does_not_raise_what_an_operator_has_lowered(server):
         application = session.application("alice")
         (name,) = [each["name"] for each in operator.status()["applications"] if each["name"].startswith("alice@")]
         operator.set_priority(name, -5)
-        with pytest.raises(gs.RefusedError, match=rf"'{name}': priority -4 is above -5, which an operator has set"):
+        with raises_naming(gs.RefusedError, name, -4, -5):
             application.set_priority(-4)
         application.set_priority(-6)
         application.set_priority(-5)
         operator.set_priority(name, 7)
         application.set_priority(0)
-        with pytest.raises(gs.RefusedError, match="priority 1 is above 0, the highest that the server permits"):
+        with raises_naming(gs.RefusedError, 1, 0):
             application.set_priority(1)
 
 
@@ -244,33 +245,33 @@ def test_rights_of_a_peer(peer, settings, expected):
         ({"highest_min_speed": 0.3, "min_speed_of_group": {"6": 0.4, "5": 0.1}}, 0.3),
     ],
 )
-def test_the_floors_that_a_peer_may_ask_for(settings, most):
+def test_the_min_speeds_that_a_peer_may_ask_for(settings, most):
     assert rights_of(Peer(1, 7, frozenset({5})), Settings(group="5", **settings), 1000).highest_min_speed == most
 
 
-def test_floors_of_a_user_count_together(serve, folder):
+def test_min_speeds_of_a_user_count_together(serve, folder):
     serve(highest_min_speed=0.5)
     with gs.connect(folder / "socket") as session, gs.connect(folder / "socket") as other:
         first = session.application("first", min_speed=0.3)
-        with pytest.raises(gs.RefusedError, match=r"'second': .* are 0\.6 in all, above 0\.5, the"):
+        with raises_naming(gs.RefusedError, "second", "0.6", "0.5"):
             session.application("second", min_speed=0.3)
         session.application("without")
-        with pytest.raises(gs.RefusedError, match=r"are 0\.6 in all, above 0\.5, .* permits user"):
+        with raises_naming(gs.RefusedError, "0.6", "0.5"):
             other.application("through another client", min_speed=0.3)
         first.cancel()
         for name, min_speed in (("second", 0.1), ("third", 0.2), ("fourth", 0.2)):
             session.application(name, min_speed=min_speed)
 
 
-def test_without_a_configuration_no_min_speed_is_permitted(serve, folder):
+def test_without_a_configuration_no_min_speed_is_granted(serve, folder):
     serve()
     with gs.connect(folder / "socket") as session:
-        with pytest.raises(gs.RefusedError, match=r"'alice': .* above 0, .*: its configuration says highest_min_speed"):
+        with raises_naming(gs.RefusedError, "alice", 0, "highest_min_speed"):
             session.application("alice", min_speed=0.01)
         session.application("alice")
 
 
-def test_a_peer_is_who_the_kernel_says(serve, folder):
+def test_a_peer_is_identified_by_the_kernel(serve, folder):
     seen = []
     serve(find_peer=lambda connection: seen.append(peer_of(connection)) or seen[-1])
     gs.connect(folder / "socket").close()
@@ -279,27 +280,27 @@ def test_a_peer_is_who_the_kernel_says(serve, folder):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "named"),
     [
-        ("polcy = 'srtf'", r"config\.toml:1: unknown key 'polcy'; known here: socket, group, devices"),
-        ("devices = []", "at least 1 item"),
-        ("highest_priority = 1.5", "valid integer"),
-        ("highest_min_speed = 1.5", "less than or equal to 1"),
-        ("min_speed_of_user = { 'no such user' = 0.5 }", "this machine has no user 'no such user'"),
-        ("min_speed_of_group = { 'no such group' = 0.5 }", "this machine has no group 'no such group'"),
-        ("operators = ['no such user']", "this machine has no user 'no such user'"),
-        ("group = 'no such group'", "this machine has no group 'no such group'"),
-        ("watchdog_seconds = 0.0", "greater than 0"),
+        ("polcy = 'srtf'", ("config.toml:1", "polcy", "socket", "group", "devices")),
+        ("devices = []", 1),
+        ("highest_priority = 1.5", ()),
+        ("highest_min_speed = 1.5", 1),
+        ("min_speed_of_user = { 'no such user' = 0.5 }", "no such user"),
+        ("min_speed_of_group = { 'no such group' = 0.5 }", "no such group"),
+        ("operators = ['no such user']", "no such user"),
+        ("group = 'no such group'", "no such group"),
+        ("watchdog_seconds = 0.0", 0),
     ],
 )
-def test_a_wrong_configuration_says_where(tmp_path, text, message):
+def test_a_wrong_configuration_says_where(tmp_path, text, named):
     (tmp_path / "config.toml").write_text(text)
-    with pytest.raises(gs.InvalidInput, match=message):
+    with raises_naming(gs.InvalidInput, named):
         settings_in(tmp_path / "config.toml")
 
 
 def test_a_configuration(tmp_path):
-    path = pathlib.Path(__file__).parents[3] / "docs" / "gpushare.toml"
+    path = pathlib.Path(__file__).parents[3] / "docs" / "guide" / "gpushare.toml"
     settings = settings_in(path)
     assert settings.devices == ["cuda:0", "programs"]
     assert settings.priority_of_user == {"root": 10}
@@ -331,6 +332,6 @@ def test_workers_inherit_no_descriptors(serve, folder):
 def test_so_many_clients_and_no_more(serve, folder):
     serve(clients=2)
     with gs.connect(folder / "socket") as first, gs.connect(folder / "socket"):
-        with pytest.raises(gs.RefusedError, match="sim:h100 has 2 clients already"):
+        with raises_naming(gs.RefusedError, "sim:h100", 2):
             gs.connect(folder / "socket")
         assert len(first.status()["clients"]) == 2

@@ -38,7 +38,7 @@ def test_clients_launch_one_after_the_other(ordered_server, eventually):
         job.result(PATIENCE_S)
 
 
-def test_a_client_that_goes_holds_nobody_up(ordered_server, eventually):
+def test_a_client_that_leaves_delays_no_other(ordered_server, eventually):
     with gs.connect(ordered_server) as second:
         with gs.connect(ordered_server) as first:
             for name in ("one", "two"):

@@ -2,11 +2,12 @@
 """What a client gets from the server: results, errors, threads, forks."""
 
 import os
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.daemon.worker.application_table import ApplicationTable
@@ -33,11 +34,11 @@ def test_arrays_come_back_as_they_went(session, dtype, shape):
 def test_arrays_of_other_types_and_shapes_are_refused(session):
     array = session.zeros((2, 3), np.int32)
     assert not array.numpy().any()
-    with pytest.raises(gs.InvalidInput, match=r"this array has shape \(2, 3\), the values have \(3,\)"):
+    with raises_naming(gs.InvalidInput, 2, 3):
         array.upload([1, 2, 3])
-    with pytest.raises(gs.InvalidInput, match="a GPU cannot hold Python objects"):
+    with pytest.raises(gs.InvalidInput):
         session.array([None])
-    with pytest.raises(gs.InvalidInput, match="shape must lie in 0"):
+    with raises_naming(gs.InvalidInput, "shape"):
         session.zeros(-1)
 
 
@@ -45,7 +46,7 @@ def test_a_freed_array_is_gone(session, run):
     array = session.zeros(3)
     array.free()
     for use in (array.numpy, lambda: array.upload([1, 2, 3]), lambda: run(session.application("a"), "add", array, 1)):
-        with pytest.raises(gs.InvalidInput, match="has been freed: make another"):
+        with pytest.raises(gs.InvalidInput):
             use()
 
 
@@ -81,7 +82,7 @@ def test_waiting_ends_with_its_time_and_not_the_job(session, run):
     array, gate = session.zeros(1), session.zeros(1)
     job = run(session.application("alice"), "add_once_open", array, 1, gate)
     assert not job.done()
-    with pytest.raises(TimeoutError, match=r"job 'add_once_open' of 'alice' has not ended within 0\.05 s"):
+    with raises_naming(TimeoutError, "add_once_open", "alice", "0.05"):
         job.result(timeout=0.05)
     gate.upload([1])
     job.result(timeout=30)
@@ -94,7 +95,7 @@ def test_cancelled_jobs_fail_and_others_do_not(session, run):
     other = run(bob, "sleep", 0.2)
     alice.cancel()
     for job in jobs:
-        with pytest.raises(gs.Cancelled, match=r"application 'alice@[0-9]+' has been cancelled"):
+        with raises_naming(gs.Cancelled, "alice@"):
             job.result(30)
     other.result(30)
 
@@ -131,7 +132,7 @@ def test_a_cancelled_application_is_there_until_its_last_block_has_ended():
 
 
 def test_what_compilers_say_comes_back(session):
-    with pytest.raises(gs.CompileError, match=r"k\.cu\(1\): error") as raised:
+    with raises_naming(gs.CompileError, "k.cu", 1) as raised:
         session.load(gs.Kernel("syntax error", "k"))
     assert (raised.value.text, raised.value.options) == ("syntax error", ("-w",))
     session.load(gs.Kernel("fine", "k"))
@@ -139,7 +140,7 @@ def test_what_compilers_say_comes_back(session):
 
 def test_large_sources_go_through_shared_memory(session):
     session.load(gs.Kernel("//" + "x" * (3 << 20), "k"))
-    with pytest.raises(gs.InvalidInput, match="a source of 5242882 bytes; the server takes at most 4194304"):
+    with raises_naming(gs.InvalidInput, 5242882, 4194304):
         session.load(gs.Kernel("//" + "x" * (5 << 20), "k"))
 
 
@@ -162,18 +163,18 @@ class TensorWithGradient(TensorOnGpu):
 
 def test_bad_arguments_name_themselves(session, run):
     application = session.application("alice")
-    for value, message in [
-        (np.zeros(3), "kernel 'add', argument 1: a ndarray in host memory; copy it to the device"),
-        (TensorOnGpu(), "a TensorOnGpu in this process's own CUDA context, which the server cannot see"),
-        (TensorWithGradient(), "a TensorWithGradient in this process's own CUDA context, which the server cannot see"),
-        ("text", "expected an array of this session or a number, got 'text'"),
-        (1 << 70, "fits no parameter"),
+    for value, named in [
+        (np.zeros(3), ("add", 1, "ndarray")),
+        (TensorOnGpu(), "TensorOnGpu"),
+        (TensorWithGradient(), "TensorWithGradient"),
+        ("text", "text"),
+        (1 << 70, ()),
     ]:
-        with pytest.raises(gs.InvalidInput, match=message):
+        with raises_naming(gs.InvalidInput, named):
             run(application, "add", value, 1)
-    with pytest.raises(gs.InvalidInput, match=r"launch of 'add': grid\.x must lie in 1"):
+    with raises_naming(gs.InvalidInput, "add", "grid.x"):
         application.submit(gs.Kernel("", "add"), grid=0, block=1)
-    with pytest.raises(gs.InvalidInput, match="no kernel 'unknown'"):
+    with raises_naming(gs.InvalidInput, "unknown"):
         run(application, "unknown")
 
 
@@ -183,17 +184,17 @@ def test_numbers_become_what_the_kernel_takes(session, run):
     for value in (0.5, 3, np.float64(0.25), np.array(2.0), 1 << 60):
         run(application, "add", values, value).result(30)
     assert values.numpy()[0] == 0.5 + 3 + 0.25 + 2 + float(1 << 60)
-    for wrong, message in [(np.float32(1), "expected float64, got float32"), (True, "expected a number, got True")]:
-        with pytest.raises(gs.InvalidInput, match=rf"kernel 'add', argument 2 \(double\): {message}"):
+    for wrong, named in [(np.float32(1), ("float64", "float32")), (True, "True")]:
+        with raises_naming(gs.InvalidInput, "add", 2, named):
             run(application, "add", values, wrong)
-    with pytest.raises(gs.InvalidInput, match=r"kernel 'add' takes 2 arguments \(void\*, double\), got 1"):
+    with raises_naming(gs.InvalidInput, "add", 2, 1):
         run(application, "add", values)
 
 
 def test_a_name_is_taken_once_per_client(server, session, eventually):
     eventually(lambda: len(session.status()["clients"]) == 1)
     session.application("alice")
-    with pytest.raises(gs.InvalidInput, match="has an application 'alice' already"):
+    with raises_naming(gs.InvalidInput, "alice"):
         session.application("alice")
     with gs.connect(server) as other:
         other.application("alice")
@@ -209,7 +210,7 @@ def test_after_the_end(server, run):
     session.finish()
     job.result()
     for use in (lambda: session.application("bob"), array.numpy, session.finish, lambda: run(application, "add", 1)):
-        with pytest.raises(gs.InvalidInput, match="the session has been finished: open another one"):
+        with pytest.raises(gs.InvalidInput):
             use()
     session.close()
 
@@ -225,30 +226,23 @@ def test_closing_ends_what_runs(server, run, eventually):
     with gs.connect(server) as session:
         array = session.zeros(1000)
         job = run(session.application("alice"), "slow_add", array, 1, 60)
-    with pytest.raises(gs.InvalidInput, match="the session has been finished"):
+    with pytest.raises(gs.InvalidInput):
         job.result(30)
     with gs.connect(server) as other:
         eventually(lambda: other.status()["memory"]["used_bytes"] == 0)
 
 
 def test_threads_share_a_session(session, run):
-    arrays, errors = [session.zeros(1, np.float64) for _ in range(8)], []
+    arrays = [session.zeros(1, np.float64) for _ in range(8)]
 
     def work(number):
-        try:
-            application = session.application(f"thread {number}")
-            for _ in range(20):
-                run(application, "add", arrays[number], 1.0).result(30)
-                session.array(np.full(5000, number)).numpy()
-        except BaseException as error:
-            errors.append(error)
+        application = session.application(f"thread {number}")
+        for _ in range(20):
+            run(application, "add", arrays[number], 1.0).result(30)
+            session.array(np.full(5000, number)).numpy()
 
-    threads = [threading.Thread(target=work, args=[number]) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(work, range(8)))
     assert [each.numpy()[0] for each in arrays] == [20] * 8
 
 
@@ -261,7 +255,7 @@ def test_a_forked_process_gets_a_connection_of_its_own(session, run):
         status = 1
         try:
             for use in (array.numpy, job.result):
-                with pytest.raises(gs.InvalidInput, match="from which this one was forked"):
+                with pytest.raises(gs.InvalidInput):
                     use()
             own = session.array(np.ones(3))
             run(application, "add", own, 4.0).result(30)
@@ -277,7 +271,7 @@ def test_a_forked_process_gets_a_connection_of_its_own(session, run):
 
 
 def test_no_server(folder):
-    with pytest.raises(gs.DaemonGoneError, match=r"no server at .*: start gpushare serve"):
+    with pytest.raises(gs.DaemonGoneError):
         gs.connect(folder / "socket")
 
 
@@ -285,7 +279,7 @@ def test_two_devices(serve, folder):
     serve(devices=["sim:h100", "sim:gtx480"])
     with gs.connect(folder / "socket") as first, gs.connect(folder / "socket", device="sim:gtx480") as second:
         assert (first.device, second.device) == ("sim:h100", "sim:gtx480")
-    with pytest.raises(gs.InvalidInput, match="this server has no device 'cuda:7'; it has: sim:h100, sim:gtx480"):
+    with raises_naming(gs.InvalidInput, "cuda:7", "sim:h100", "sim:gtx480"):
         gs.connect(folder / "socket", device="cuda:7")
 
 

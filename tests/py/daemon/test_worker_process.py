@@ -38,7 +38,7 @@ def test_a_worker_that_hangs_does_not_keep_the_server_from_ending(serve, eventua
     assert len(errors) == 1
 
 
-def test_who_hangs_takes_nobody_for_ever(serve, monkeypatch):
+def test_a_hanging_worker_blocks_no_hand_over_for_ever(serve, monkeypatch):
     monkeypatch.setattr("gpushare.daemon.supervisor.worker_process.SEND_TIMEOUT_S", 0.1)
     worker = serve().workers["sim:h100"]
     os.kill(worker.pid, signal.SIGSTOP)

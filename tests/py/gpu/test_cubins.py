@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 from cubins import cubin_of
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.backends.cuda.device import cuda_device
@@ -55,14 +56,14 @@ def test_through_the_server(scale, kernels, served):
     with served() as socket, gs.connect(socket) as session:
         check_scaled(session, scale, kernels)
         wrong = session.zeros(8, np.int32)
-        with pytest.raises(gs.InvalidInput, match=r"argument 1 .*: expected an array of float32, got one of int32"):
+        with raises_naming(gs.InvalidInput, 1, "float32", "int32"):
             session.application("wrong").submit(scale, grid=1, block=8, args=[wrong, 2.0, 8])
-        with pytest.raises(gs.InvalidInput, match="no cubin, or a damaged one"):
+        with pytest.raises(gs.InvalidInput):
             session.load(gs.Kernel(b"\x7fELF nothing else", "scale"))
 
 
 def test_code_for_another_gpu_is_refused(kernels):
     with gs.Session(DEVICE) as session:
         other = "sm_75" if not cuda_device(DEVICE).core.architecture.startswith("sm_7") else "sm_90"
-        with pytest.raises(gs.InvalidInput, match=f"is code for {other}, which does not run on"):
+        with raises_naming(gs.InvalidInput, other):
             session.load(gs.Kernel(cubin_of(kernels.source, "scale", other), "scale"))

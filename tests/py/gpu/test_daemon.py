@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -49,11 +50,11 @@ def test_arguments_are_checked_as_in_the_process(session, kernels):
     # The types of an extern "C" kernel's arguments are not known.
     typed = gs.Kernel("__global__ void typed(float* values, float factor, int count) {}", "typed")
     application, values = session.application("alice"), session.zeros(8, np.int32)
-    with pytest.raises(gs.InvalidInput, match="expected an array of float32, got one of int32"):
+    with raises_naming(gs.InvalidInput, "float32", "int32"):
         application.submit(typed, grid=1, block=8, args=[values, 2.0, 8])
-    with pytest.raises(gs.InvalidInput, match="takes 3 arguments"):
+    with raises_naming(gs.InvalidInput, 3):
         application.submit(kernels.scale, grid=1, block=8, args=[values])
-    with pytest.raises(gs.CompileError, match="error"):
+    with pytest.raises(gs.CompileError):
         session.load(gs.Kernel("__global__ void broken(", "broken"))
 
 
@@ -84,10 +85,10 @@ def test_a_fault_takes_the_worker_along_and_no_more(server, session, kernels):
         )
         job.result(PATIENCE_S)
         values = session.zeros(1, np.int32)
-        with pytest.raises(gs.CudaError, match="culprit@"):
+        with raises_naming(gs.CudaError, "culprit@"):
             session.application("culprit").submit(kernels.fault, grid=1, block=1, args=[values]).result(PATIENCE_S)
         assert np.array_equal(durable.numpy(), 2 * np.arange(1000, dtype=np.float32))
-    with pytest.raises(gs.WorkerLostError, match="was lost with its worker"):
+    with pytest.raises(gs.WorkerLostError):
         values.numpy()
     kernels.scaled(session, session.application("afterwards"))()
 
@@ -104,7 +105,7 @@ def test_an_idempotent_job_on_the_gpu_beside_a_fault_is_run_again(server, sessio
             assert not job.done(), "it has ended, and nobody saw it run"
         values = session.zeros(1, np.int32)
         assert not job.done(), "it has ended, which the culprit's array was waiting for"
-        with pytest.raises(gs.CudaError, match="culprit@"):
+        with raises_naming(gs.CudaError, "culprit@"):
             session.application("culprit").submit(kernels.fault, grid=1, block=1, args=[values]).result(PATIENCE_S)
         job.result(PATIENCE_S)
         assert counter.numpy()[0] == blocks
@@ -114,9 +115,7 @@ def test_an_idempotent_job_on_the_gpu_beside_a_fault_is_run_again(server, sessio
 def test_an_endless_kernel_is_named(session, kernels):
     gate, passed = session.zeros(1, np.int32), session.zeros(1, np.uint32)
     job = session.application("endless").submit(kernels.wait_at_gate, grid=1, block=1, args=[gate, passed])
-    with pytest.raises(
-        gs.DeviceError, match=rf"job 'wait_at_gate' of 'endless@.*' \(launch 0\) does not end: .* {WATCHDOG_S} s"
-    ):
+    with raises_naming(gs.DeviceError, "wait_at_gate", "endless@", 0, WATCHDOG_S):
         job.result(PATIENCE_S)
     kernels.scaled(session, session.application("afterwards"))()
 

@@ -9,8 +9,10 @@ import time
 import numpy as np
 import pytest
 from costly_kernels import MEMORY_BOMB, slow
+from messages import raises_naming
 
 import gpushare as gs
+from gpushare.daemon.client.told_kernels import MOST_RECENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
@@ -52,6 +54,19 @@ def test_kernels_are_unloaded_when_their_clients_have_left(server, observer, siz
     eventually(lambda: observer.status()["loaded_kernels"] == before)
 
 
+def test_kernels_that_nothing_refers_to_are_unloaded_while_their_client_stays(server, observer, size):
+    """Each is launched just before it goes."""
+    before, count = observer.status()["loaded_kernels"], MOST_RECENT + size(40, 4)
+    with gs.connect(server) as session:
+        total, application = session.zeros(1, np.uint32), session.application(f"new {next(NAMES)}")
+        for number in range(1, count + 1):
+            job = application.submit(new_kernel(number), grid=1, block=1, args=[total])
+        job.result(PATIENCE_S)
+        eventually(lambda: observer.status()["loaded_kernels"] <= before + MOST_RECENT + 1)
+        assert total.numpy()[0] == count * (count + 1) // 2
+        use(session, 1)  # it is loaded again
+
+
 def test_a_kernel_that_two_clients_have_stays_for_the_second(server, observer):
     before = observer.status()["loaded_kernels"]
     with gs.connect(server) as second:
@@ -89,7 +104,7 @@ def test_a_kernel_is_compiled_while_another_client_has_one_that_takes_minutes(se
 def test_a_source_that_takes_all_memory_is_refused_and_the_worker_goes_on(served):
     with served("compile_memory_bytes = 600_000_000\n") as socket, gs.connect(socket) as session:
         started_s = session.status()["started_s"]
-        with pytest.raises(gs.CompileError, match="compile_memory_bytes"):
+        with raises_naming(gs.CompileError, "compile_memory_bytes"):
             session.load(gs.Kernel(MEMORY_BOMB, "k"))
         use(session, 12)
         assert session.status()["started_s"] == started_s

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables of clients' kernels: each client has copies of its own, as each process has with CUDA."""
 
+import gc
 import threading
 import time
 
 import numpy as np
 import pytest
 from kernels_with_variables import BY_PARTS, COUNTS, PATIENCE_S, SOURCE, TEMPLATE, counted, read_by
+from messages import raises_naming
 
 import gpushare as gs
+from gpushare.daemon.client.told_kernels import MOST_RECENT
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
@@ -65,6 +68,21 @@ def test_a_variable_is_an_argument_like_any_array(server, count, kernels):
         assert counted(session, application, count, 1) == [21]
 
 
+def test_values_stay_when_nothing_refers_to_their_kernels(server):
+    """They are the session's, and the worker does not unload them although it is asked to."""
+    with gs.connect(server) as session:
+        application = session.application("alice")
+        assert counted(session, application, gs.Kernel(SOURCE, "count"), 2) == [8, 16]
+        registered = session._connection.registered()
+        number = registered._told(gs.Kernel(SOURCE, "count")).number
+        for each in range(MOST_RECENT + 1):
+            session.load(gs.Kernel(f"__global__ void other{each}() {{}}", f"other{each}"))
+        gc.collect()
+        with raises_naming(gs.InvalidInput, "count"):
+            registered.link.request("unload", kernels=[number])
+        assert counted(session, application, gs.Kernel(SOURCE, "count"), 1) == [24]
+
+
 def test_two_clients_add_up_at_the_same_time(server, size):
     """A shared counter of blocks would let a sum end before all its parts are there."""
     rounds, total = size(500, 10), size(100_000, 512)
@@ -92,11 +110,11 @@ def test_two_clients_add_up_at_the_same_time(server, size):
 
 def test_unknown_names_and_models(server, count):
     with gs.connect(server) as session:
-        with pytest.raises(gs.InvalidInput, match=r"no variable 'sum'.*; it has: total \(4 bytes\)"):
+        with raises_naming(gs.InvalidInput, "sum", 4):
             session.variable(count, "sum")
-        with pytest.raises(gs.InvalidInput, match=r"but \(3,\) of float32 are not as many"):
+        with raises_naming(gs.InvalidInput, 3, "float32"):
             session.variable(count, "coefficient", np.float32, 3)
-        with pytest.raises(gs.InvalidInput, match=r"variable is of a gs\.Kernel's source"):
+        with raises_naming(gs.InvalidInput, "gs.Kernel"):
             session.variable("count", "total")
 
 
@@ -108,7 +126,7 @@ def test_instances_of_a_template(server):
             application.submit(together[name], grid=1, block=32, args=[out]).result(PATIENCE_S)
             found.append(int(out.numpy()[0]))
         assert found == [1, 11]
-        with pytest.raises(gs.InvalidInput, match="were compiled apart"):
+        with pytest.raises(gs.InvalidInput):
             application.submit(apart, grid=1, block=32, args=[out])
 
 
@@ -138,9 +156,9 @@ def test_their_memory_counts_and_goes_with_the_client(server):
 def test_more_than_a_client_may_hold_is_refused(served):
     kernel = gs.Kernel("__device__ float buffer[1 << 20]; __global__ void k() { buffer[threadIdx.x] = 1; }", "k")
     with served("memory_bytes_per_client = 1000000\n") as socket, gs.connect(socket) as session:
-        with pytest.raises(gs.InvalidInput, match=r"variables of this kernel's source.*may hold 1000000 bytes"):
+        with raises_naming(gs.InvalidInput, 1000000):
             session.load(kernel)
-        with pytest.raises(gs.InvalidInput, match="this client may hold 1000000 bytes"):
+        with raises_naming(gs.InvalidInput, 1000000):
             session.application("alice").submit(kernel, grid=1, block=32)
 
 
@@ -152,10 +170,10 @@ def test_they_begin_anew_with_another_worker_and_the_client_is_told(server, coun
         values = other.zeros(1, np.int32)
         with pytest.raises(gs.CudaError):
             other.application("culprit").submit(kernels.fault, grid=1, block=1, args=[values]).result(PATIENCE_S)
-        with pytest.raises(gs.WorkerLostError, match="this variable of the source of kernel 'count' was lost"):
+        with raises_naming(gs.WorkerLostError, "count"):
             total.numpy()
         out = session.zeros(8, np.int32)
-        with pytest.raises(gs.WorkerLostError, match="variables of the source of kernel 'count' were lost with their"):
+        with raises_naming(gs.WorkerLostError, "count"):
             application.submit(count, grid=8, block=32, args=[out])
         assert counted(session, application, count, 1) == [8]  # it has been told
         total.upload(100)
@@ -170,5 +188,5 @@ def test_jobs_with_variables_are_not_run_again_by_themselves(server, count, kern
         values = other.zeros(1, np.int32)
         with pytest.raises(gs.CudaError):
             other.application("culprit").submit(kernels.fault, grid=1, block=1, args=[values]).result(PATIENCE_S)
-        with pytest.raises(gs.WorkerLostError, match="a job that cannot be run again has used it"):
+        with pytest.raises(gs.WorkerLostError):
             seen.numpy()

@@ -15,7 +15,10 @@ pytestmark = [
 ]
 
 ROOT = pathlib.Path(__file__).parents[3]
-PAGES = {page.name: page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}
+PAGES = {
+    page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8")
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+}
 
 
 @pytest.mark.parametrize("page", sorted(name for name, text in PAGES.items() if "```python gpu" in text))

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -152,32 +153,32 @@ def test_a_scheduler_that_does_not_run_is_told_of(pair, odd_policies):
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"),
+    ("policy", "named"),
     [
         ("Fails", "not today"),
-        ("Starves", "leaves the GPU idle for ever .* give one of them a quota above 0, or set wake_at"),
-        ("TooMuch", r"quota of \d+ blocks on an SM; it must lie in 0\.\."),
-        ("NamesTheAbsent", "names launch 1000, which is not running"),
+        ("Starves", "wake_at"),
+        ("TooMuch", "0.."),
+        ("NamesTheAbsent", 1000),
     ],
     ids=["Fails", "Starves", "TooMuch", "NamesTheAbsent"],
 )
-def test_a_policy_that_breaks_its_contract(pair, odd_policies, policy, message):
-    with pytest.raises(gs.PolicyError, match=message):
+def test_a_policy_that_breaks_its_contract(pair, odd_policies, policy, named):
+    with raises_naming(gs.PolicyError, named):
         gs.run(pair, getattr(odd_policies, policy)(), device="cuda:0")
     gs.run(pair, "fifo", device="cuda:0")
 
 
 @pytest.mark.parametrize(
-    ("policy", "message"),
+    ("policy", "named"),
     [
-        ("fastest", "no policy 'fastest'; known: fifo, .* on a GPU also hardware-serial"),
-        ("green-contexts:40", "needed are 2 sizes"),
-        ("green-contexts:400,92", "add up to at most"),
-        ("green-contexts:a,b", "sizes must be whole numbers"),
+        ("fastest", ("fastest", "fifo")),
+        ("green-contexts:40", 2),
+        ("green-contexts:400,92", ()),
+        ("green-contexts:a,b", ()),
     ],
 )
-def test_a_policy_that_does_not_exist(pair, policy, message):
-    with pytest.raises(gs.InvalidInput, match=message):
+def test_a_policy_that_does_not_exist(pair, policy, named):
+    with raises_naming(gs.InvalidInput, named):
         gs.run(pair, policy, device="cuda:0")
 
 

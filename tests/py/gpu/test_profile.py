@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -130,18 +131,18 @@ def test_a_trial_ends_at_its_limit_and_runs_no_more_than_it_should(device, size)
     assert int(loaded.arguments[0].numpy()[0]) == 100
 
 
-@pytest.mark.parametrize(("quotas", "message"), [([1], "a quota for every SM"), (None, "at least one block")])
-def test_trials_that_cannot_be(device, quotas, message):
+@pytest.mark.parametrize("quotas", [[1], None])
+def test_trials_that_cannot_be(device, quotas):
     launch = spin_launch(10, 100)
     loaded = LoadedLaunch(device, launch)
     program = _core.CudaProgram()
     program.add_launch(loaded.code, launch.grid, launch.block, 0, loaded.packed)
-    with pytest.raises(gs.InvalidInput, match=message):
+    with pytest.raises(gs.InvalidInput):
         _core.run_worker_trial(device.core, program, quotas or [0] * device.description.sms, 1, 0, 10**6, 10**4)
 
 
 def test_no_profile_while_a_session_is_open(device):
-    with gs.Session("cuda:0"), pytest.raises(gs.InvalidInput, match="another run or session"):
+    with gs.Session("cuda:0"), pytest.raises(gs.InvalidInput):
         measure_kernel(device, spin_launch(10, 100), QUICK)
 
 
@@ -181,7 +182,7 @@ def test_a_trial_in_which_no_block_began_is_made_again_with_more_time(device, li
 
 def test_where_no_block_ever_begins_another_program_is_suspected(device, limits_ns, monkeypatch):
     monkeypatch.setattr(measurement, "LONGEST_WAIT_NS", QUICK.trial_limit_ns)
-    with pytest.raises(gs.CudaError, match=r"no block began within 0.005 s. Does another program use the GPU\?"):
+    with raises_naming(gs.CudaError, "0.005"):
         measure_kernel(device, spin_launch(40, 100), QUICK)
 
 
@@ -233,5 +234,5 @@ def test_what_is_missing_is_measured_before_the_runs(in_a_process, prelude, monk
 @pytest.mark.skipif(not ON_STAND_IN, reason="policies can use profiles of a GPU that a simulated device stands for")
 def test_profiles_of_no_use_are_not_made(device):
     pair = gs.Workload("one", [gs.Application("a", [spin_launch(10, 100)])], device="cuda:0")
-    with pytest.raises(gs.InvalidInput, match="of gpushare stand-in policies can use no profiles"):
+    with pytest.raises(gs.InvalidInput):
         gs.compare(pair, ["fifo"], profile_missing=True)

@@ -5,6 +5,7 @@ import gc
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -101,7 +102,7 @@ def test_session_after_session(kernels):
                 session.finish()
 
 
-def test_a_session_that_nobody_closes(kernels):
+def test_a_session_that_is_not_closed(kernels):
     session = gs.Session("cuda:0")
     kernels.scaled(session, session.application("alice"))()
     del session
@@ -113,7 +114,7 @@ def test_a_session_that_nobody_closes(kernels):
 def test_a_session_without_work():
     with gs.Session("cuda:0") as session:
         session.application("idle")
-        with pytest.raises(gs.InvalidInput, match="nothing was submitted to this session"):
+        with pytest.raises(gs.InvalidInput):
             session.finish()
 
 
@@ -126,7 +127,7 @@ def test_names_of_the_first_gpu(kernels, name):
 def test_one_session_at_a_time(session, kernels):
     application = session.application("first")
     kernels.scaled(session, application)()
-    with pytest.raises((gs.InvalidInput, gs.CudaError), match="another run or session of this process is on this GPU"):
+    with pytest.raises((gs.InvalidInput, gs.CudaError)):
         kernels.run_in_a_session()
     kernels.scaled(session, application)()
     session.finish()
@@ -137,7 +138,7 @@ def test_the_first_session_is_the_one_that_runs(kernels):
     """Also if the second one is opened at once."""
     for _ in range(10):
         with gs.Session("cuda:0") as first:
-            with pytest.raises((gs.InvalidInput, gs.CudaError), match="another run or session"):
+            with pytest.raises((gs.InvalidInput, gs.CudaError)):
                 kernels.run_in_a_session()
             kernels.scaled(first, first.application("first"))()
 
@@ -145,7 +146,7 @@ def test_the_first_session_is_the_one_that_runs(kernels):
 def test_no_run_during_a_session(session, kernels):
     kernels.scaled(session, session.application("first"))()
     launch = gs.Launch(kernels.increment, grid=2, block=32, args=[gs.Zeros(1, np.uint32)])
-    with pytest.raises((gs.InvalidInput, gs.CudaError), match="another run or session"):
+    with pytest.raises((gs.InvalidInput, gs.CudaError)):
         gs.run(gs.Workload("run", [gs.Application("run", [launch])]), "fifo", device="cuda:0")
     kernels.scaled(session, session.application("second"))()
 
@@ -153,7 +154,7 @@ def test_no_run_during_a_session(session, kernels):
 def test_priorities_above_the_permitted_are_refused():
     with gs.Session("cuda:0", policy="effisha-dynamic", highest_priority=3) as session:
         session.application("modest", priority=3)
-        with pytest.raises(gs.InvalidInput, match="priority 4 is above 3, the highest that this session permits"):
+        with raises_naming(gs.InvalidInput, 4, 3):
             session.application("greedy", priority=4)
-        with pytest.raises(gs.PolicyError, match="'negative' has priority -1"):
+        with raises_naming(gs.PolicyError, "negative", -1):
             session.application("negative", priority=-1)

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -50,7 +51,7 @@ def test_an_application_does_not_wait_for_another(kernels, gate):
 
 def test_a_timeout_ends_the_wait_and_not_the_job(session, gate):
     with gate(session, session.application("slow")) as waiting:
-        with pytest.raises(TimeoutError, match=r"job 'wait_at_gate' of 'slow' has not ended within 0\.05 s"):
+        with raises_naming(TimeoutError, "wait_at_gate", "slow", "0.05"):
             waiting.job.result(timeout=0.05)
         with pytest.raises(TimeoutError):
             waiting.job.result(timeout=0)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cubins import cubin_of
 from kernels_with_variables import BY_PARTS, COUNTS, PATIENCE_S, SOURCE, TEMPLATE, counted, read_by
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.backends.cuda.device import cuda_device
@@ -84,13 +85,13 @@ def test_a_variable_is_an_array_in_its_place(count, kernels):
 
 def test_unknown_names_and_wrong_sizes(count):
     with gs.Session(DEVICE, "fifo", measure_alone=False) as session:
-        with pytest.raises(gs.InvalidInput, match=r"no variable 'sum'.*; it has: total \(4 bytes\);.*constant"):
+        with raises_naming(gs.InvalidInput, "sum", 4):
             session.variable(count, "sum")
-        with pytest.raises(gs.InvalidInput, match="'coefficient' has 16 bytes, which are no elements of dtype"):
+        with raises_naming(gs.InvalidInput, "coefficient", 16):
             session.variable(count, "coefficient", np.dtype("V5"))
-        with pytest.raises(gs.InvalidInput, match=r"'coefficient' has 16 bytes, but \(3,\) of float32 are not as many"):
+        with raises_naming(gs.InvalidInput, "coefficient", 16, 3, "float32"):
             session.variable(count, "coefficient", np.float32, 3)
-        with pytest.raises(gs.InvalidInput, match=r"is of a gs\.Kernel's source, got 'count'"):
+        with raises_naming(gs.InvalidInput, "gs.Kernel", "count"):
             session.variable("count", "total")
 
 
@@ -119,7 +120,7 @@ def test_finish_puts_them_back(count):
         session.finish(PATIENCE_S)  # which runs the launches again, alone
         assert total.numpy() == 16
         assert level.numpy() == 7
-        with pytest.raises(gs.InvalidInput, match="the session has been finished"):
+        with pytest.raises(gs.InvalidInput):
             session.variable(count, "total")
 
 
@@ -213,9 +214,7 @@ def test_instances_that_were_compiled_apart_are_refused_together():
         out, application = session.zeros(1, np.int32), session.application("alice")
         application.submit(one, grid=1, block=32, args=[out]).result(PATIENCE_S)
         application.submit(idle, grid=1, block=32, args=[out]).result(PATIENCE_S)
-        with pytest.raises(
-            gs.InvalidInput, match=r"'count<1>' and 'count<10>' use the variable 'total' .* gs\.Module\("
-        ):
+        with raises_naming(gs.InvalidInput, "count<1>", "count<10>", "total", "gs.Module"):
             application.submit(ten, grid=1, block=32, args=[out])
         application.submit(one, grid=1, block=32, args=[out]).result(PATIENCE_S)
         assert out.numpy()[0] == 2

@@ -56,14 +56,21 @@ class LoadedCode:
     Args:
         device: where.
         take: is told of the bytes of a module's variables before it is loaded, and may refuse them.
+        keeps_all: kernels without variables, too; else each stays as long as the one that has loaded it keeps it.
         keeps_first_values: variables can be put back to what they begin with.
     """
 
     def __init__(
-        self, device: CudaDevice, take: Callable[[int], None] = lambda _: None, *, keeps_first_values: bool = False
+        self,
+        device: CudaDevice,
+        take: Callable[[int], None] = lambda _: None,
+        *,
+        keeps_all: bool = True,
+        keeps_first_values: bool = False,
     ) -> None:
         self._device = device
         self._take = take
+        self._keeps_all = keeps_all
         self._keeps_first_values = keeps_first_values
         self._first_values: list[Kept] = []
         self._modules: dict[str, LoadedModule] = {}
@@ -80,7 +87,8 @@ class LoadedCode:
         compiled = self._device.compiled(kernel)
         if compiled.module is None:
             code = self._device.load_without_variables(compiled)
-            self._without_variables[id(code)] = code
+            if self._keeps_all:
+                self._without_variables[id(code)] = code
             return code
         with self._lock:
             known = self._loaded(kernel, compiled).kernels
@@ -104,6 +112,11 @@ class LoadedCode:
         found = variable_named(name, compiled.variables, kernel.name)
         with self._lock:
             return found, self._loaded(kernel, compiled)
+
+    def has_module(self, module: str | None) -> bool:
+        """Whether the variables of it are there."""
+        with self._lock:
+            return module in self._modules
 
     def kept_variables(self) -> list[Kept]:
         """What those hold now that kernels can write, to be put back later."""

@@ -13,9 +13,7 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.client.array import ArrayState
 from gpushare.daemon.client.registrations import Registered
 from gpushare.kernels.argument_packing import integer_range, pack, pointee_type
-from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.parameters import Parameter
-from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_geometry import Extent
 
 Plain = (bool, int, float, bytes)
@@ -25,17 +23,16 @@ class Launcher:
     """What is usual is packed by the core; this looks at the rest, and says what is wrong.
 
     Args:
-        kernel: what runs.
+        name: of the kernel. The kernel itself is not kept: the worker unloads those that nothing else refers to.
         registered: whose worker.
         answer: the worker's, about the kernel with its block.
 
     Attributes:
-        kernel: what runs.
         module: tells its variables from those of others; None where it has none.
     """
 
-    def __init__(self, kernel: Kernel | KernelModel, registered: Registered, answer: dict[str, Any]) -> None:
-        self.kernel = kernel
+    def __init__(self, name: str, registered: Registered, answer: dict[str, Any]) -> None:
+        self._name = name
         self._registered = registered
         self.module = answer["module"]
         known = answer["parameters"]
@@ -59,7 +56,7 @@ class Launcher:
 
     def _looked_at(self, arguments: Sequence[Any]) -> tuple[bytes, list[tuple[int, int]]]:
         """Their bytes, and which of them are arrays: place and handle."""
-        values = [_sendable(f"kernel {self.kernel.name!r}, argument {place}", value)
+        values = [_sendable(f"kernel {self._name!r}, argument {place}", value)
                   for place, value in enumerate(arguments, 1)]  # fmt: skip
         if self._parameters is None:
             offsets, content = range(0, 8 * len(values), 8), bytes(8 * len(values))
@@ -71,7 +68,7 @@ class Launcher:
 
     def _packed(self, values: Sequence[Any]) -> bytes:
         content = bytearray(max((each.offset + each.size for each in self._parameters), default=0))
-        pieces = pack(self.kernel.name, self._parameters, values)
+        pieces = pack(self._name, self._parameters, values)
         for parameter, value, piece in zip(self._parameters, values, pieces, strict=True):
             if not isinstance(value, ArrayState):  # the worker knows where arrays are
                 content[parameter.offset : parameter.offset + parameter.size] = piece

@@ -136,6 +136,8 @@ class Link:
             self.free(answer)
         elif verb == "variable":
             self.free(answer["array"])
+        elif verb in ("kernel", "model"):
+            self.drop_kernel(answer)
         elif verb == "arena":
             self.drop_arena(answer)
         elif verb == "application":
@@ -150,6 +152,12 @@ class Link:
     def free(self, handle: int) -> None:
         """Gives an array back soon. Takes no lock: a garbage collector may call it anywhere."""
         self._given_back.add_array(handle, self.port.last_job)
+        if not self.is_foreign:
+            self._rouse()
+
+    def drop_kernel(self, number: int) -> None:
+        """The same of a kernel."""
+        self._given_back.add_kernel(number, self.port.last_job)
         if not self.is_foreign:
             self._rouse()
 

@@ -16,6 +16,7 @@ from gpushare.daemon.client import array_copies
 from gpushare.daemon.client.link import Link
 from gpushare.daemon.client.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.client.reply import Reply
+from gpushare.daemon.client.told_kernels import AnyKernel, ToldKernel, ToldKernels
 from gpushare.daemon.client.variable_places import VariablePlaces
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.protocol.arena import Arena
@@ -53,8 +54,8 @@ class Registered:
         self.link = link
         self.variables = variables or VariablePlaces()
         self.place = next(_places)
-        self._launchers: dict[Any, Launcher] = {}
-        self._kernels: dict[Any, int] = {}
+        self._kernels = ToldKernels(link.drop_kernel)
+        self._places = self._kernels.places
         self._applications: dict[DaemonApplication, int] = {}
         self._idle: list[tuple[Arena, int]] = []
         self._blocks: weakref.WeakKeyDictionary[PinnedBlock, int] = weakref.WeakKeyDictionary()
@@ -62,12 +63,33 @@ class Registered:
         self._telling = threading.RLock()
         self._copying = threading.BoundedSemaphore(MOST_COPIES)
 
-    def kernel(self, kernel: Kernel | KernelModel) -> int:
-        """Its number; the worker is told of it at its first use."""
-        return self._number(self._kernels, kernel, lambda: _tell_kernel(self.link, kernel))
+    def load(self, kernel: Kernel) -> None:
+        """Has the worker compile and load it now."""
+        self._note_module(kernel, self.link.request("load", kernel=self._told(kernel).number))
+
+    def variable(self, kernel: Kernel, name: str) -> dict[str, Any]:
+        """What the worker says of this variable, which has a number as an array from now on."""
+        answer = self.link.request("variable", kernel=self._told(kernel).number, name=name)
+        self._note_module(kernel, answer)
+        self.variables.used(answer["module"], self.place)
+        return answer
+
+    def _told(self, kernel: AnyKernel) -> ToldKernel:
+        """The worker is told of it at its first use."""
+        found = self._kernels.find(kernel)
+        if found is not None:
+            return found
+        with self._telling:  # so that two threads do not tell of the same one
+            return self._kernels.add(kernel, lambda: _tell_kernel(self.link, kernel))
+
+    def _note_module(self, kernel: AnyKernel, answer: dict[str, Any]) -> None:
+        """Values of variables are the session's until it ends, whatever becomes of the kernels."""
+        if answer["module"] is not None:
+            with self._telling:
+                self._kernels.keep(kernel)
 
     def application(self, application: DaemonApplication) -> int:
-        """Likewise."""
+        """Its number; the worker is told of it at its first use."""
         return self._number(
             self._applications, application, lambda: self.link.request("application", **application.fields)
         )
@@ -89,18 +111,20 @@ class Registered:
         if number is not None:
             self.link.request("cancel", application=number, after=self.link.port.last_job)
 
-    def launcher(self, kernel: Kernel | KernelModel, block: int | Extent, shared_bytes: int) -> Launcher:
+    def launcher(self, kernel: AnyKernel, block: int | Extent, shared_bytes: int) -> Launcher:
         """For launches of it with this block; the worker is told at the first.
 
         Raises:
             InvalidInput: they cannot be; the message names what is wrong.
             CompileError: it does not compile.
         """
-        key = id(kernel), block if type(block) is int else tuple(block) if type(block) is list else block, shared_bytes
-        try:
-            return self._launchers[key]
-        except (KeyError, TypeError):
-            pass
+        place = self._places.get(id(kernel))
+        key = block if type(block) is int else tuple(block) if type(block) is list else block, shared_bytes
+        if place is not None and place.kernel() is kernel:
+            try:
+                return place.told.launchers[key]
+            except (KeyError, TypeError):
+                pass
         require(
             isinstance(kernel, Kernel | KernelModel),
             f"launch: kernel must be a KernelModel or a Kernel, got {kernel!r}",
@@ -108,21 +132,20 @@ class Registered:
         subject = f"launch of {kernel.name!r}"
         extent = block_of(f"{subject}: block", block)
         whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
-        launcher = self._number(
-            self._launchers, (kernel, extent, shared_bytes), lambda: self._launcher(kernel, extent, shared_bytes)
-        )
-        if launcher.kernel is kernel:  # which is kept, and so its id is
-            self._launchers[key] = launcher
+        known = self._told(kernel).launchers
+        launcher = self._number(known, (extent, shared_bytes), lambda: self._launcher(kernel, extent, shared_bytes))
+        known[key] = launcher
         return launcher
 
-    def _launcher(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> Launcher:
+    def _launcher(self, kernel: AnyKernel, block: Extent, shared_bytes: int) -> Launcher:
         from gpushare.daemon.client.launcher import Launcher
 
         with with_source(getattr(kernel, "text", "")):
             answer = self.link.request(
-                "shape", kernel=self.kernel(kernel), block=list(block), shared_bytes=shared_bytes
+                "shape", kernel=self._told(kernel).number, block=list(block), shared_bytes=shared_bytes
             )
-        return Launcher(kernel, self, answer)
+        self._note_module(kernel, answer)
+        return Launcher(kernel.name, self, answer)
 
     def _number(self, known: MutableMapping[Any, Number], key: Any, tell: Callable[[], Number]) -> Number:
         if key in known:
@@ -198,7 +221,7 @@ class Registered:
 
     def close(self) -> None:
         """Gives the shared memory back, and lets go of the link's."""
-        self._launchers.clear()
+        self._kernels.clear()
         with self._lock:
             idle, self._idle = self._idle, []
         for arena, _ in idle:
@@ -211,7 +234,7 @@ def _drop_arena(link: weakref.ref[Link], number: int) -> None:
         there.drop_arena(number)
 
 
-def _tell_kernel(link: Link, kernel: Kernel | KernelModel) -> int:
+def _tell_kernel(link: Link, kernel: AnyKernel) -> int:
     if isinstance(kernel, KernelModel):
         return link.request("model", fields=model_fields(kernel))
     content = kernel._source.content

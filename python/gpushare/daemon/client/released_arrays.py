@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays and arenas that nobody in this process has any more, until the worker is told of it."""
+"""Arrays, kernels and arenas that nothing in this process refers to any more, until the worker is told of it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,16 @@ class GivenBack:
 
     def __init__(self) -> None:
         self._arrays: deque[tuple[int, int]] = deque()
+        self._kernels: deque[tuple[int, int]] = deque()
         self._arenas: deque[int] = deque()
 
     def add_array(self, handle: int, last_job: int) -> None:
         """Jobs up to that one may use it."""
         self._arrays.append((handle, last_job))
+
+    def add_kernel(self, number: int, last_job: int) -> None:
+        """The same of a kernel."""
+        self._kernels.append((number, last_job))
 
     def add_arena(self, number: int) -> None:
         """No copy through it is under way."""
@@ -31,9 +36,10 @@ class GivenBack:
 
     def messages(self) -> Iterator[tuple[str, Message]]:
         """What the worker is to be told: verb and fields."""
-        while freed := _taken(self._arrays, MOST_AT_ONCE):
-            handles, jobs = zip(*freed, strict=True)
-            yield "free", {"arrays": list(handles), "after": max(jobs)}
+        for entries, verb, what in ((self._arrays, "free", "arrays"), (self._kernels, "unload", "kernels")):
+            while gone := _taken(entries, MOST_AT_ONCE):
+                numbers, jobs = zip(*gone, strict=True)
+                yield verb, {what: list(numbers), "after": max(jobs)}
         while dropped := _taken(self._arenas, 1):
             yield "drop_arena", {"arena": dropped[0]}
 

@@ -80,7 +80,7 @@ class DaemonSession:
             priority: larger is more urgent.
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch.
-            min_speed: the share of its speed alone that it has to keep beside others, at most 1; docs/mix.md.
+            min_speed: the share of its speed alone that it has to keep beside others, at most 1.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
                 cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
 
@@ -129,7 +129,7 @@ class DaemonSession:
     def load(self, kernel: Kernel) -> None:
         """Compiles the kernel and loads it now rather than at its first launch."""
         with with_source(kernel.text):
-            self._connection.ask(lambda registered: registered.link.request("load", kernel=registered.kernel(kernel)))
+            self._connection.ask(lambda registered: registered.load(kernel))
 
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
         """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.

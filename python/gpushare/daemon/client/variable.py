@@ -29,7 +29,7 @@ class VariableState(ArrayState):
         self._symbol = symbol
 
     def _requested(self, registered: Registered, patience_s: float) -> int:
-        return _asked(registered, self._kernel, self._symbol)["array"]
+        return registered.variable(self._kernel, self._symbol)["array"]
 
     def found_on(self, registered: Registered, handle: int) -> None:
         """It has this number there."""
@@ -49,7 +49,7 @@ def found_variable(registered: Registered, *, kernel: Kernel, name: str, dtype: 
     Raises:
         InvalidInput: nothing, or it is not of that size.
     """
-    answer = _asked(registered, kernel, name)
+    answer = registered.variable(kernel, name)
     told = answer["variable"]
     variable = ModuleVariable(**{**told, "extents": tuple(told["extents"])})
     try:
@@ -59,9 +59,3 @@ def found_variable(registered: Registered, *, kernel: Kernel, name: str, dtype: 
         raise
     state.found_on(registered, answer["array"])
     return state
-
-
-def _asked(registered: Registered, kernel: Kernel, name: str) -> dict[str, Any]:
-    answer = registered.link.request("variable", kernel=registered.kernel(kernel), name=name)
-    registered.variables.used(answer["module"], registered.place)
-    return answer

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What one client may ask of the server, whatever its configuration."""
 
-PROTOCOL_VERSION = 5
+PROTOCOL_VERSION = 6
 
 MOST_MESSAGE_BYTES = 1 << 20
 MOST_SOURCE_BYTES = 4 << 20

@@ -69,9 +69,16 @@ class RegisterModel(Schema):
 
 
 class LoadKernel(Schema):
-    """Compiles and loads it now."""
+    """Compiles and loads it now. The answer says what tells its variables from those of others, if it has any."""
 
     kernel: Handle
+
+
+class UnloadKernels(Schema):
+    """Gives kernels up, each once the launches that use it have ended, up to the one of this number in the ring."""
+
+    kernels: Annotated[list[Handle], Field(max_length=4096)]
+    after: Handle = 0
 
 
 class AllocateArray(Schema):
@@ -198,6 +205,7 @@ REQUESTS: dict[str, type[Schema]] = {
     "kernel": RegisterKernel,
     "model": RegisterModel,
     "load": LoadKernel,
+    "unload": UnloadKernels,
     "array": AllocateArray,
     "free": FreeArrays,
     "arena": ShareArena,

@@ -78,11 +78,11 @@ def _served(client: ServedClient, served: ServedArray, amount: int) -> int:
 
 def find_variable(client: ServedClient, request: FindVariable, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """Its memory is its module's, and is accounted for with that."""
-    kernel = client.kernels[request.kernel]
-    found, array = client.worker.session.variable(kernel, request.name, client.code)
+    served, session = client.kernels[request.kernel], client.worker.session
+    served.module = session.module_of(served.kernel)
+    found, array = session.variable(served.kernel, request.name, client.code)
     handle = _served(client, ServedArray(array, lambda: None), found.bytes)
-    module = client.worker.session.module_of(kernel)
-    return {"array": handle, "module": module, "variable": asdict(found) | {"extents": list(found.extents)}}
+    return {"array": handle, "module": served.module, "variable": asdict(found) | {"extents": list(found.extents)}}
 
 
 def _zeros(session: Any, shape: tuple[int, ...], dtype: np.dtype, is_shared: bool) -> DeviceArray:

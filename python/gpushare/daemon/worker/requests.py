@@ -23,6 +23,7 @@ HANDLERS: dict[str, Handler] = {
     "kernel": work_requests.register_kernel,
     "model": work_requests.register_model,
     "load": work_requests.load,
+    "unload": work_requests.unload,
     "shape": work_requests.shape,
     "variable": memory_requests.find_variable,
     "cancel": work_requests.cancel,

@@ -17,19 +17,16 @@ from gpushare._core import InvalidInput
 from gpushare.daemon.errors import ProtocolError, RefusedError, WorkerLostError, as_message
 from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.grant import Grant
-from gpushare.daemon.protocol.limits import MOST_ARENAS, MOST_UNFINISHED_JOBS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
+from gpushare.daemon.protocol.limits import MOST_ARENAS, MOST_WAITING_REQUESTS, PROTOCOL_VERSION
 from gpushare.daemon.protocol.messages import number_of, request_in, require_version
 from gpushare.daemon.protocol.wire import Channel, Message, close_all
-from gpushare.daemon.settings import Settings
 from gpushare.daemon.worker.application_table import ApplicationTable
 from gpushare.daemon.worker.handles import HandleTable
 from gpushare.daemon.worker.served_array import ServedArray
-from gpushare.model.launch_geometry import MOST_TASKS
+from gpushare.daemon.worker.served_kernels import ServedKernels
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker.worker import Worker
-    from gpushare.kernels.compiled_kernel import CompiledKernel
-    from gpushare.kernels.kernel import Kernel
 
 LOG = logging.getLogger("gpushare.daemon.client")
 LONGEST_WAIT_S = 3600.0
@@ -42,9 +39,9 @@ class ServedClient:
         number: told from others of this worker by it.
         grant: who it is and what it may do.
         port: its rings.
-        bytes_of_kernels: that sources, options and code of its kernels take.
+        kernels: that it has told the worker of.
         bytes_of_variables: that its kernels have in device memory.
-        code: its kernels, as they are loaded; None on a simulated device.
+        code: its kernels' variables, and the kernels that use them; None on a simulated device.
         programs: those of its applications that are programs, as they are scheduled.
     """
 
@@ -54,11 +51,11 @@ class ServedClient:
         self.channel = channel
         self.grant = grant
         self.applications = ApplicationTable()
-        self.kernels: HandleTable[Any] = HandleTable("kernel")
-        self.bytes_of_kernels = 0
+        self.kernels = ServedKernels(self)
         self.arrays: HandleTable[ServedArray] = HandleTable("array")
         self.arenas: HandleTable[Arena] = HandleTable("arena", MOST_ARENAS)
-        self.port, *self._ends = worker.ports.add(_limits(worker.settings))
+        self._job_pool = worker.job_pools.of(grant.user)
+        self.port, *self._ends = worker.ports.add(worker.job_pools.limits(self._job_pool))
         self.port_number = self.port.client
         self.is_gone = threading.Event()
         self._may_wait = threading.BoundedSemaphore(MOST_WAITING_REQUESTS)
@@ -86,34 +83,6 @@ class ServedClient:
             self._tell({"event": "dropped", "error": as_message(error)})
         finally:
             self._leave(why)
-
-    def compiled(self, kernel: Kernel, arch: str) -> CompiledKernel:
-        """A kernel of it, compiled in its turn; not any more once it is gone."""
-        made = self.worker.compilations.compile(kernel, arch, self.grant.user, self.number, self.channel.is_over)
-        self.take_kernel_bytes(kernel.name, len(made.original))
-        return made
-
-    def take_kernel_bytes(self, name: str, amount: int, kernels: int = 0) -> None:
-        """Sources, options and code of the kernels of a user's clients count together, and the kernels.
-
-        Raises:
-            InvalidInput: they would be too many.
-        """
-        settings, user = self.worker.settings, self.grant.user
-        with self.worker.opening:
-            own = self.worker.clients_of(user)
-            total = sum(each.bytes_of_kernels for each in own) + amount
-            count = sum(len(each.kernels) for each in own) + kernels
-            for what, found, most, setting in (
-                ("the bytes of kernels", total, settings.kernel_bytes_per_user, "kernel_bytes_per_user"),
-                ("the kernels", count, settings.kernels_per_user, "kernels_per_user"),
-            ):
-                if found > most:
-                    raise InvalidInput(
-                        f"kernel {name!r}: with it, {what} of user {user}'s clients are {found}, above {most}: connect "
-                        f"anew, without those that are not needed any more, or have the server's {setting} raised"
-                    )
-            self.bytes_of_kernels += amount
 
     def turn_away(self, error: Exception) -> None:
         """Answers nothing but this."""
@@ -280,7 +249,7 @@ class ServedClient:
             arena.close()
         self.channel.release()
         self.applications.clear()
-        self.kernels.clear()  # each knows this client, by whom it is compiled
+        self.kernels.clear()
         self._give_back_variables()
         self.worker.forget(self)
         del self.port  # its memory goes now, and not when somebody has forgotten this client
@@ -288,14 +257,6 @@ class ServedClient:
 
     def _log(self, words: str, *given: object) -> None:
         LOG.info(words, *given, extra={"user": self.grant.user})
-
-
-def _limits(settings: Settings) -> _core.PortLimits:
-    """Every place of a user's has an equal part of the jobs."""
-    limits = _core.PortLimits()
-    limits.most_jobs = max(min(settings.jobs_per_user // settings.clients_per_user, MOST_UNFINISHED_JOBS), 1)
-    limits.most_blocks = MOST_TASKS
-    return limits
 
 
 def descriptor_in(descriptors: list[int]) -> int:

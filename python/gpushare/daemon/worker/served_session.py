@@ -24,6 +24,8 @@ from gpushare.session.simulated_device import NO_VARIABLES, of_model
 
 AloneNs = tuple[float, float]
 """Per block with the whole device at work, and of the first one."""
+Released = tuple[Callable[[], None], _core.ReleaseQueue]
+"""What is called when a port has a kernel no more, and no launch, and the queue by way of which."""
 
 
 class ServedSession:
@@ -68,7 +70,7 @@ class ServedSession:
         Args:
             take: is told of their bytes, and may refuse them.
         """
-        return LoadedCode(self.device, take) if self._is_gpu else None
+        return LoadedCode(self.device, take, keeps_all=False) if self._is_gpu else None
 
     def kernel(
         self,
@@ -78,6 +80,7 @@ class ServedSession:
         shared_bytes: int,
         alone: AloneNs | None,
         code: LoadedCode | None,
+        released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
         """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
 
@@ -86,7 +89,7 @@ class ServedSession:
             CompileError: it does not compile.
         """
         if code is None:
-            return port.add_model(self._model(kernel, block, shared_bytes), alone), None
+            return port.add_model(self._model(kernel, block, shared_bytes), alone, *released), None
         if isinstance(kernel, KernelModel):
             raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
         loaded = code.load(kernel)
@@ -95,7 +98,7 @@ class ServedSession:
         total = max((each.offset + each.size for each in parameters), default=0)
         places = [(each.offset, each.size) for each in parameters]
         pointers = [each.offset for each in parameters if each.kind == "pointer"]
-        handle = port.add_cuda_kernel(model, total, loaded, block, shared_bytes, places, pointers, alone)
+        handle = port.add_cuda_kernel(model, total, loaded, block, shared_bytes, places, pointers, alone, *released)
         return handle, [asdict(each) for each in parameters]
 
     @property
@@ -136,10 +139,9 @@ class ServedSession:
         """What kernels are given; on a simulated device nothing looks at it."""
         return array.memory.address if self._is_gpu else 0
 
-    def load(self, kernel: Kernel, code: LoadedCode | None) -> None:
-        """Compiles the kernel and loads it now."""
-        if code is not None:
-            code.load(kernel)
+    def load(self, kernel: Kernel, code: LoadedCode | None) -> _core.KernelCode | None:
+        """Compiles the kernel and loads it now. On a GPU it is loaded as long as the caller keeps it."""
+        return None if code is None else code.load(kernel)
 
     def set_policy(self, policy: str) -> None:
         """Another policy from now on."""

@@ -78,7 +78,7 @@ def _client(client: ServedClient) -> dict[str, Any]:
         "connected_for_s": time.time() - client.connected_s,
         "memory_bytes": client.worker.accounts.held_by(client.number),
         "arrays": len(client.arrays),
-        "kernels": len(client.kernels),
+        "kernels": client.kernels.count,
         "applications": len(client.applications),
     }
 

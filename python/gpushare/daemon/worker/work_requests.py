@@ -18,10 +18,10 @@ from gpushare.daemon.protocol.messages import (
     RegisterModel,
     SetOwnPriority,
     ShapeKernel,
+    UnloadKernels,
 )
 from gpushare.daemon.worker.served_application import ServedApplication
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
-from gpushare.kernels.kernel import Kernel
 from gpushare.model.launch_geometry import block_of
 from gpushare.model.service_level import Terms
 
@@ -101,34 +101,37 @@ def register_kernel(client: ServedClient, request: RegisterKernel, _number: int,
             "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
         )
     amount = request.source_bytes + sum(map(len, (*request.options, *request.names)))
-    client.take_kernel_bytes(request.name, amount, kernels=1)
-    kernel.compile_elsewhere(client.compiled)
-    return client.kernels.add(kernel)
+    return client.kernels.add(kernel, amount)
 
 
 def register_model(client: ServedClient, request: RegisterModel, _number: int, _descriptors: list[int]) -> int:
     """A kernel for simulated devices."""
-    model = model_of(request)
-    client.take_kernel_bytes(model.name, 0, kernels=1)
-    return client.kernels.add(model)
+    return client.kernels.add(model_of(request), 0)
 
 
-def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> bool:
+def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """Compiles and loads now."""
-    client.worker.session.load(client.kernels[request.kernel], client.code)
+    return {"module": client.kernels.loaded(request.kernel).module}
+
+
+def unload(client: ServedClient, request: UnloadKernels, _number: int, _descriptors: list[int]) -> bool:
+    """Each, although another one may not be unloaded."""
+    refused = []
+    for number in request.kernels:
+        try:
+            client.kernels.unload(number, request.after)
+        except InvalidInput as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
     return True
 
 
 def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
     """The kernel with this block, known to the client's port from now on."""
-    kernel = client.kernels[request.kernel]
-    block = block_of(f"launch of {kernel.name!r}: block", request.block)
-    session, code = client.worker.session, client.code
-    if isinstance(kernel, Kernel):
-        session.load(kernel, code)  # what it is refused for is to be said, and not taken for a lack of a profile
-    alone = client.worker.alone_times.of(kernel, block, request.shared_bytes, code)
-    handle, parameters = session.kernel(client.port, kernel, block, request.shared_bytes, alone, code)
-    return {"kernel": handle, "parameters": parameters, "module": session.module_of(kernel)}
+    name = client.kernels[request.kernel].kernel.name
+    block = block_of(f"launch of {name!r}: block", request.block)
+    return client.kernels.shaped(request.kernel, block, request.shared_bytes)
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:

@@ -26,6 +26,7 @@ from gpushare.daemon.protocol.wire import Channel, close_all, unpacked
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.worker.alone_times import AloneTimes
 from gpushare.daemon.worker.history import History, look_at
+from gpushare.daemon.worker.job_pools import JobPools
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
 from gpushare.daemon.worker.pace import Pace
 from gpushare.daemon.worker.pinning import Pinning
@@ -57,6 +58,7 @@ class Worker:
         alone_times: what turnarounds are normalized by.
         ports: the clients' rings, which a thread without Python serves.
         compilations: of all clients' kernels.
+        job_pools: places for jobs that a user's clients share.
         released: arrays that no job needs any more.
         opening: held while an application is opened and what it has been promised is noted.
     """
@@ -73,8 +75,9 @@ class Worker:
         self.ports = _core.PortServer(self.session.sink)
         self.compilations = Compilations(settings)
         self.released = _core.ReleaseQueue()
-        self.opening = threading.Lock()
+        self.opening = threading.RLock()  # what is released in between may need it
         self.started_s = time.time()
+        self.job_pools = JobPools(settings)
         self._histories: dict[str, Pace] = {}
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1

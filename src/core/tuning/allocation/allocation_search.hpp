@@ -28,9 +28,10 @@ AllocationChoice best_allocation(const ContentionModel& model, const Bounds& bou
 
 /// The same where predictions are doubtful: an equal partition, unless other numbers of SMs, or shared SMs, promise
 /// clearly more (CoRunTuning). On an H100 the best of five splits is 0.9 % better than an equal partition in the
-/// geomean of 190 pairs, and to follow the model whenever it promises 5 % more is 0.5 % worse (docs/mix.md): it does
-/// not know what kernels that wait for memory lose beside others that fill it, and which launch an SM serves first,
-/// where several share it, changes with every launch. Shared SMs are searched only with all SMs alike.
+/// geomean of 190 pairs, and to follow the model whenever it promises 5 % more is 0.5 % worse
+/// (docs/internals/tuner.md): it does not know what kernels that wait for memory lose beside others that fill it, and
+/// which launch an SM serves first, where several share it, changes with every launch. Shared SMs are searched only
+/// with all SMs alike.
 AllocationChoice conservative_allocation(const ContentionModel& model, const Bounds& bounds);
 
 /// The best allocation with all SMs alike.

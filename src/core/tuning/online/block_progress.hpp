@@ -2,7 +2,7 @@
 // The progress of an application in blocks, and the time for which it was present. The gap until its next launch counts
 // as present up to `patience`, and the overhead of workers counts as well: the better of two allocations is the one
 // under which launches end sooner. Block durations do not show that: in a short window only short blocks both begin and
-// end, and gaps and half-empty last waves are in none of them (docs/mix.md).
+// end, and gaps and half-empty last waves are in none of them (docs/internals/tuner.md).
 #pragma once
 
 #include <optional>

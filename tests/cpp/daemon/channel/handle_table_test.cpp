@@ -6,10 +6,14 @@
 #include <map>
 #include <thread>
 
+#include "messages.hpp"
 #include "sample_devices.hpp"
 
 namespace gpushare::daemon {
 namespace {
+
+using test::message_of;
+using test::naming;
 
 using Table = HandleTable<int>;
 
@@ -48,12 +52,7 @@ TEST(HandleTable, HasALimitAndSaysIt) {
   Table table("kernel", 2);
   const Handle first = table.add(std::make_shared<int>(1));
   table.add(std::make_shared<int>(2));
-  try {
-    table.add(std::make_shared<int>(3));
-    FAIL();
-  } catch (const InvalidInput& refused) {
-    EXPECT_NE(std::string(refused.what()).find("2 kernels"), std::string::npos) << refused.what();
-  }
+  EXPECT_THAT(message_of<InvalidInput>([&] { table.add(std::make_shared<int>(3)); }), naming(2));
   table.remove(first);
   EXPECT_NO_THROW(table.add(std::make_shared<int>(3)));
 }

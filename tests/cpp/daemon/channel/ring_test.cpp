@@ -155,7 +155,7 @@ TEST(Ring, AReaderSaysWhereItSleeps) {
   EXPECT_EQ(pair.writer.take_sleeper(), Sleeper::AtBell);
 }
 
-TEST(Ring, NobodyFallsAsleepAtAWordThatHasChanged) {
+TEST(Ring, AWaitReturnsAtOnceIfTheWordHasChanged) {
   Pair pair(256);
   pair.reader.announce_sleep(Sleeper::AtWord);
   EXPECT_FALSE(pair.reader.sleep_at_word(std::chrono::milliseconds(1)));
@@ -163,7 +163,7 @@ TEST(Ring, NobodyFallsAsleepAtAWordThatHasChanged) {
   EXPECT_TRUE(pair.reader.sleep_at_word(std::chrono::seconds(10)));
 }
 
-TEST(Ring, WakesWhoSleepsAtTheWord) {
+TEST(Ring, AWakeEndsAWaitOnTheWord) {
   Pair pair(256);
   pair.reader.announce_sleep(Sleeper::AtWord);
   std::thread writer([&] {

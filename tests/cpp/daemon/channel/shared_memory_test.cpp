@@ -26,7 +26,7 @@ TEST(SharedMemory, IsOneMemoryForBothSides) {
   EXPECT_EQ(theirs.bytes()[9'999], std::byte{7});
 }
 
-TEST(SharedMemory, CannotBeShrunkByWhoeverHasIt) {
+TEST(SharedMemory, CannotBeShrunkByAProcessThatMapsIt) {
   const SharedMemory memory = SharedMemory::create("test", 8192);
   EXPECT_NE(::ftruncate(memory.descriptor(), 0), 0);
   EXPECT_NE(::ftruncate(memory.descriptor(), 1 << 20), 0);

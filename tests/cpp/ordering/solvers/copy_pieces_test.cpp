@@ -52,7 +52,7 @@ TEST(CopyPieces, ALongUrgentTaskInterruptsAShorterOne) {
   EXPECT_EQ(end_of(pieces_run(small_device(), workload, in_pieces("short")), 2), 1100);
 }
 
-TEST(CopyPieces, WhoInterruptsCanBeInterrupted) {
+TEST(CopyPieces, AnInterruptingCopyCanBeInterrupted) {
   const Workload workload{.applications = {copying("a", 2000), copying("b", 500, 150), copying("c", 20, 250)}};
   const Trace trace = pieces_run(small_device(), workload, in_pieces("short"));
   EXPECT_EQ(end_of(trace, 4), 320);
@@ -74,7 +74,7 @@ TEST(CopyPieces, ResultsComeInBetweenToo) {
   EXPECT_EQ(end_of(trace, 1), 1030);
 }
 
-TEST(CopyPieces, KernelsOfWhoComesInBetweenGoFirst) {
+TEST(CopyPieces, KernelsOfAnInterruptingApplicationGoFirst) {
   const Workload workload{.applications = {application_of("long", {copy_to_device(500), launch_of(4, 100)}),
                                            application_of("short", {copy_to_device(50), launch_of(4, 900)}, 150)}};
   const Trace trace = pieces_run(small_device(), workload, in_pieces("short"));

@@ -45,7 +45,7 @@ TEST(Divergence, AReturnByBlockIsUniform) {
       barrier_is_divergent("mov.u32 %r1, %ctaid.x;\nsetp.gt.u32 %p1, %r1, 5;\n@%p1 bra $L;\nbar.sync 0;\n$L:\nret;\n"));
 }
 
-TEST(Divergence, WhatNobodyChangesIsTheSameForAllAtTheSameAddress) {
+TEST(Divergence, UnwrittenMemoryAtOneAddressIsUniform) {
   const auto skips_if_loaded = [](const std::string& load, const std::string& address) {
     return barrier_is_divergent("mov.u32 %r2, %tid.x;\nmov.u32 %r3, %ctaid.x;\nmul.wide.u32 %rd1, " + address +
                                 ", 4;\n" + load +

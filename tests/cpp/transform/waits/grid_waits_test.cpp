@@ -47,7 +47,7 @@ TEST(GridWaits, TheLastOfAllLetsTheOthersGo) {
   EXPECT_FALSE(waits_for_all(last + "@%p2 st.global.u32 [%rd2], 1;\nret;\n")) << "the last block adds up";
 }
 
-TEST(GridWaits, ABarrierByASignThatTurns) {
+TEST(GridWaits, ABarrierBySenseReversal) {
   const std::string arrival =
       "mov.u32 %r2, %nctaid.x;\nsub.u32 %r3, -2147483647, %r2;\natom.global.add.u32 %r4, [%rd1], %r3;\n";
   EXPECT_TRUE(waits_for_all(arrival + until("xor.b32 %r6, %r1, %r4;\nsetp.gt.s32 %p1, %r6, -1;") + "ret;\n"));

@@ -81,7 +81,7 @@ TEST(Mbarriers, EveryWayToTheEndCounts) {
       3u);
 }
 
-TEST(Mbarriers, WhoInitializedGoesTheSameWayAgainByTheSameCondition) {
+TEST(Mbarriers, AnInitializationUnderTheSameConditionIsAccepted) {
   const std::string by_branch = leader + "@%p1 bra $L;\n" + init("a") + "$L:\nbar.sync 0;\n";
   EXPECT_EQ(lasting(by_branch + "@%p1 bra $E;\n" + inval("a") + "$E:\nret;\n"), 0u);
   EXPECT_EQ(lasting(by_branch + "@!%p1 bra $E;\n" + inval("a") + "$E:\nret;\n"), 4u);

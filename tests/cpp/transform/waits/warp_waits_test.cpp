@@ -33,7 +33,7 @@ const std::string early = "setp.gt.u32 %p1, %r1, 5;";
 /// %r4 = blockIdx.x * blockDim.x + threadIdx.x
 const std::string global = "mov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\nmad.lo.s32 %r4, %r2, %r3, %r1;\n";
 
-TEST(WarpWaits, WhoWaitsForLanesThatMayHaveReturnedIsRefused) {
+TEST(WarpWaits, AWaitForLanesThatMayHaveReturnedIsRefused) {
   EXPECT_EQ(verdict(vote_unless(early)), refused("vote", 15));
   const std::string begin = "mov.u32 %r1, %tid.x;\n" + early + "\n@%p1 bra $L;\n";
   for (const std::string wait :
@@ -51,7 +51,7 @@ TEST(WarpWaits, AGuardPartsLanesAsABranchDoes) {
             refused("bar.warp.sync", 14));
 }
 
-TEST(WarpWaits, WhoSkipsAWaitAndMeetsAllAtABarrierBeforeItReturnsIsFine) {
+TEST(WarpWaits, ASkippedWaitBeforeABarrierOfAllIsAccepted) {
   const auto skipped = [](const std::string& before, const std::string& within, const std::string& behind) {
     return verdict("mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ntid.x;\n" + before + early + "\n@%p1 bra $L;\n" + within +
                    "bar.warp.sync %r2;\n$L:\n" + behind + "ret;\n");
@@ -72,7 +72,7 @@ TEST(WarpWaits, WhoSkipsAWaitAndMeetsAllAtABarrierBeforeItReturnsIsFine) {
   EXPECT_NE(skipped("", "bar.sync 0;\n", "bar.sync 0;\n"), "worker") << "those who wait may be a barrier behind";
 }
 
-TEST(WarpWaits, WhoLeavesALoopAndMeetsAllAtABarrierBehindItIsFine) {
+TEST(WarpWaits, ALoopExitBeforeABarrierOfAllIsAccepted) {
   const auto loop = [](const std::string& body, const std::string& behind) {
     return verdict("mov.u32 %r1, %tid.x;\n$T:\n" + body +
                    "shfl.sync.down.b32 %r3, %r4, 4, 31, -1;\nadd.u32 %r1, %r1, 30;\n"
@@ -281,7 +281,7 @@ TEST(WarpWaits, LanesLoadTheSameFromTheSamePlaceUnlessItIsTheirOwn) {
   EXPECT_NE(loaded("ld.volatile.global.u32 %r2, [%rd1];"), "worker");
 }
 
-TEST(WarpWaits, MasksOfThoseWhoHaveAnsweredAreFine) {
+TEST(WarpWaits, MasksFromAVoteAreAccepted) {
   const auto with_mask = [](const std::string& before, const std::string& behind, const std::string& mask) {
     return verdict("mov.u32 %r1, %tid.x;\n" + before + early + "\n@%p1 ret;\n" + behind +
                    "redux.sync.add.s32 %r8, %r1, " + mask + ";\nret;\n");

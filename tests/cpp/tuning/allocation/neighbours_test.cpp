@@ -74,7 +74,7 @@ TEST_F(Neighbours, OfTurnsAreEqualPartsAndAnEvenMix) {
               ElementsAre(Named{{8, 8, 0}, {8, 0, 8}}, Named{{16, 4, 4}}));
 }
 
-TEST_F(Neighbours, WhoCannotShareAnSmHasOtherPartsOnly) {
+TEST_F(Neighbours, AKernelThatCannotShareAnSmHasOtherPartsOnly) {
   other_.needs.registers_per_thread = 255;
   contenders_[1] = contender_of(device_, other_);
   const std::vector<Named> all = of({{.sms = 8, .blocks = {8, 0}}, {.sms = 8, .blocks = {0, 1}}}, Tuning::largest_step);

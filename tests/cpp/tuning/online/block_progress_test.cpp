@@ -26,13 +26,13 @@ TEST(BlockProgress, BlocksInFlightCountByHowLongTheyHaveBeenAtIt) {
   EXPECT_EQ(progress.ended_blocks(), 8);
 }
 
-TEST(BlockProgress, NobodyHasDoneMoreThanHeHasBegun) {
+TEST(BlockProgress, NoLaunchHasDoneMoreThanItHasBegun) {
   BlockProgress progress;
   progress.observe(started(0, 8));
   EXPECT_DOUBLE_EQ(progress.done(at(9000), 1000, 64), 8);
 }
 
-TEST(BlockProgress, OfALaunchThatIsSeenAsAWholeAWaveIsDoneAtATime) {
+TEST(BlockProgress, ALaunchWithoutBlockEventsProgressesByWaves) {
   BlockProgress progress;
   progress.observe(started(0, 32));
   EXPECT_DOUBLE_EQ(progress.done(at(2000), 1000, 8), 16);
@@ -48,7 +48,7 @@ TEST(BlockProgress, AnEndedLaunchLeavesNothingInFlight) {
   EXPECT_EQ(progress.ended_launches(), 1);
 }
 
-TEST(BlockProgress, PausesCountForAsLongAsSomebodyIsWaitedFor) {
+TEST(BlockProgress, PausesCountWhileAnApplicationIsWaitedFor) {
   BlockProgress progress(Duration(60));
   EXPECT_DOUBLE_EQ(progress.present(at(500)), 0);
   progress.observe({.time = at(1000), .kind = EventKind::LaunchArrived});

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpushare.model.workload import Application, Workload
 from gpushare.policy import Policy
-from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, Platform
+from gpushare.reproduce.effisha.workload import BENCHMARKS, PAPER, Platform
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.run import Run
 from gpushare.run import run

@@ -10,7 +10,7 @@ from gpushare.backends.simulator.simulation import simulate
 from gpushare.device import device as find_device
 from gpushare.model.workload import Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.srtf_runs import PAPER, pairs_at
+from gpushare.reproduce.srtf.runs import PAPER, pairs_at
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:

@@ -66,8 +66,8 @@ stage_wheel() { # pip wheel ., which uses no CUDA toolkit and compiles nothing a
   tests/wheel.sh
 }
 
-# For stages that read sources only: the installed gpushare may be out of date.
-ensure_test_tools() { [[ -x $venv/bin/ruff && -x $venv/bin/clang-format ]] || ensure_installed test; }
+# For stages that read sources: gpushare itself may be out of date.
+ensure_test_tools() { [[ -x $venv/bin/ruff && -x $venv/bin/clang-format && -x $venv/bin/lint-imports ]] || ensure_installed test; }
 
 stage_stubs() { # _core.pyi matches the compiled module
   ensure_installed test
@@ -97,9 +97,10 @@ stage_format() { # ruff format and clang-format
   fi
 }
 
-stage_lint() { # ruff check
+stage_lint() { # ruff check, and the layers of the Python package
   ensure_test_tools
   ruff check
+  PYTHONPATH=python lint-imports
 }
 
 # At most 16 processes of pytest: a container may have fewer processors than nproc reports, and each takes about 200 MB.

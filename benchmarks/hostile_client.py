@@ -155,7 +155,7 @@ def served(settings: Settings) -> Iterator[tuple[pathlib.Path, dict[int, int]]]:
 def beside(neighbour: str, seconds: float, device: str) -> dict[str, Any]:
     """Measures the honest client beside no client, an equal one, or a hostile one."""
     memory = {"memory_bytes": 4 << 30, "memory_bytes_per_user": 1 << 30}
-    limits = {"clients": 64, "clients_per_user": 16, "kernels_per_user": 500}
+    limits = {"clients": 64, "clients_per_user": 16, "kernels_per_user": 100}
     settings = Settings(devices=[device], policy="fair", group=str(os.getgid()), **memory, **limits)
     with served(settings) as (path, users):
         honest = started("work", path, seconds, users, HONEST)

@@ -23,16 +23,20 @@
 # SMs to them.
 #
 # Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours:
-# `docs/papers/cumas.md`, made by `gpushare reproduce cumas`; with `--device cuda:0` it measures them.
+# `docs/papers/cumas.md`, made by `gpushare reproduce cumas`; `benchmarks/experiments` measures on a GPU.
 
 # %%
+import sys
+
 import matplotlib.pyplot as plt
 import pandas as pd
 
 import gpushare as gs
-from gpushare.reproduce.cumas import permutations, policy_of
-from gpushare.reproduce.cumas_arrivals import MIXED, small_among_large, turnarounds_ms
-from gpushare.reproduce.cumas_pieces import small_behind_large, small_us
+from gpushare.reproduce.cumas.runs import permutations, policy_of
+
+sys.path.insert(0, "../benchmarks/experiments")
+from cumas_arrivals import MIXED, small_among_large, turnarounds_ms
+from cumas_pieces import small_behind_large, small_us
 
 plt.rcParams |= {"figure.dpi": 80}
 K40C, H100 = gs.device("sim:k40c"), gs.device("sim:h100")
@@ -164,5 +168,5 @@ pd.DataFrame(rows).T.round(1)
 #
 # ```sh
 # gpushare compare FILE --device cuda:0 --policies hardware-streams,fifo,strings+fifo,cumas+fifo,cumas:kernels=2+srtf
-# gpushare reproduce cumas --device cuda:0
+# python benchmarks/experiments/cumas_elsewhere.py --device cuda:0
 # ```

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import gpushare as gs
+from gpushare.arguments.launch_arguments import Zeros
 from gpushare.daemon.client.session import DaemonSession
-from gpushare.model.launch_arguments import Zeros
 from gpushare.model.workload import Launch
 
 Wait = Callable[[], object]

@@ -4,42 +4,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
-from itertools import product
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.backends.cuda.compare import compare_on_gpu, require_known_policy, require_no_profiling, runs_on_gpu
-from gpushare.backends.cuda.run import DEFAULT_TIMEOUT_S
-from gpushare.backends.simulator.pool import simulation_pool
-from gpushare.backends.simulator.simulation import (
-    LARGEST_SEED,
-    TIMEOUTS_S,
-    require_not_of_hardware,
-    simulate,
-)
-from gpushare.device import device as find_device
-from gpushare.model.kernel_model import number, require, whole
+from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S, Backend
+from gpushare.backends.baselines import require_known_policy
+from gpushare.backends.choice import backend_for
+from gpushare.backends.simulator.simulation import LARGEST_SEED
+from gpushare.checks import number, require, whole
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
+from gpushare.profiling.missing import profile_before_runs
 from gpushare.progress import tracked
+from gpushare.providers import provided
 from gpushare.results.result import Result
 from gpushare.results.run import Run
-
-Case = tuple[Workload, str | Policy, Device, int]
-"""The arguments of one simulated run, as :func:`gpushare.backends.simulator.simulation.simulate` takes them; the last
-is the seed."""
 
 
 class PolicyTable(list[_core.PolicyEntry]):
     """A list of policies that Jupyter shows as a table."""
 
     def _repr_html_(self) -> str:
-        from gpushare.results.display import policies_html
-
-        return policies_html(self)
+        html: str = provided("policies_html")(self)
+        return html
 
 
 def policies() -> PolicyTable:
@@ -49,11 +39,6 @@ def policies() -> PolicyTable:
     ['fifo', 'mpmax', 'even']
     """
     return PolicyTable(_core.policies())
-
-
-def oracles() -> set[str]:
-    """The built-in policies that use information which a real scheduler cannot have."""
-    return {entry.name for entry in _core.policies() if entry.is_oracle}
 
 
 def compare(
@@ -103,28 +88,34 @@ def compare(
     contenders = _listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
     _require_usable(workloads, contenders, repeats, seed)
     timeout_s = number("timeout", timeout, *TIMEOUTS_S)
-    if any(runs_on_gpu(device, each) for each in workloads):
-        return compare_on_gpu(
-            workloads, contenders, device, repeats, progress, timeout_s=timeout_s, profile_missing=profile_missing
-        )
-    require_no_profiling(profile_missing)
-    seeds = range(seed, seed + repeats)
-    return _gather(_cases(workloads, contenders, device, seeds), progress, keep_traces=len(workloads) == 1)
-
-
-def _cases(
-    workloads: list[Workload], contenders: list[str | Policy], device: str | Path | Device, seeds: range
-) -> list[Case]:
+    backend = backend_for(device, *workloads, timeout_s=timeout_s)
     for contender in contenders:
-        require_not_of_hardware(contender)
-    places = [(each, _usable_device(device, each)) for each in workloads]
-    return [(each, policy, where, seed) for (each, where), policy, seed in product(places, contenders, seeds)]
+        backend.require_policy(contender)
+    if profile_missing:
+        profile_before_runs(workloads, backend, progress)
+    return compared_on(backend, workloads, contenders, repeats=repeats, seed=seed, progress=progress)
 
 
-def _usable_device(device: str | Path | Device, workload: Workload) -> Device:
-    where = find_device(device, workload.device)
-    workload.on(where)  # invalid input fails the call; it is not an error of every policy
-    return where
+def compared_on(
+    backend: Backend,
+    workloads: Sequence[Workload],
+    contenders: Sequence[str | Policy],
+    *,
+    repeats: int = 1,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Result:
+    """As :func:`compare`, on a backend at hand, which may have kernels and data of earlier comparisons."""
+    cases = backend.cases(workloads, contenders, repeats, seed)
+    runs: list[Run] = []
+    errors: dict[str, str] = {}
+    with closing(backend.run_all(cases, keep_traces=len(workloads) == 1)) as outcomes:
+        for case, outcome in tracked(outcomes, len(cases), "running", progress):
+            if isinstance(outcome, PolicyError):
+                errors.setdefault(policy_name(case.policy), f"{outcome} ({case.subject})")
+            elif outcome is not None:
+                runs.append(outcome)
+    return Result([run for run in runs if run.policy not in errors], errors)
 
 
 def _listed(values: Any, what: str) -> list[Any]:
@@ -152,18 +143,3 @@ def _require_usable(workloads: list[Workload], contenders: list[str | Policy], r
     for each in workloads:
         same = [other for other in workloads if other.name == each.name]
         require(len(same) == 1, f"two workloads are named {each.name!r}; give one of them another name")
-
-
-def _gather(cases: list[Case], progress: bool | None, *, keep_traces: bool) -> Result:
-    """Runs the cases on all cores and collects them in order."""
-    runs: list[Run] = []
-    errors: dict[str, str] = {}
-    with simulation_pool() as pool:
-        futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
-        waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
-        for (each, policy, _, seed), future in waiting:
-            try:
-                runs.append(future.result())
-            except PolicyError as error:
-                errors.setdefault(policy_name(policy), f"{error} (workload {each.name!r}, seed {seed})")
-    return Result([run for run in runs if run.policy not in errors], errors)

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpushare import _core
 from gpushare._core import EventKind, InvalidInput, PolicyError
-from gpushare.model.kernel_model import require_name
+from gpushare.checks import require_name
 
 if TYPE_CHECKING:
     from gpushare._core import Event, RunningLaunch, State
@@ -130,6 +131,11 @@ def own_policy(policy: str | Policy) -> str | Policy:
     if not isinstance(policy, str | Policy):
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
     return policy if isinstance(policy, str) else copy.deepcopy(policy)
+
+
+def oracles() -> set[str]:
+    """The built-in policies that are told what no scheduler can know."""
+    return {entry.name for entry in _core.policies() if entry.is_oracle}
 
 
 @contextmanager

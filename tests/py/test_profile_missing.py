@@ -9,13 +9,13 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.backends.cuda import compare as cuda_compare
+from gpushare.backends.cuda import backend as cuda_backend
 from gpushare.model.workload import bundled_workload
 from gpushare.profile import Conditions, KernelProfile, lookup
-from gpushare.profile import keep as keeping
 from gpushare.profile.key import source_hash
-from gpushare.profile.missing import measure_missing, variables_of_its_own
 from gpushare.profile.store import ProfileStore
+from gpushare.profiling import keep as keeping
+from gpushare.profiling.missing import measure_missing, variables_of_its_own
 
 H100 = lookup.SIMULATED["h100"]
 SOURCE = """
@@ -173,8 +173,8 @@ class Runner:
 @pytest.fixture
 def gpu(monkeypatch, measured):
     made = Gpu()
-    monkeypatch.setattr(cuda_compare, "cuda_device", lambda name: made)
-    monkeypatch.setattr(cuda_compare, "CudaRunner", Runner)
+    monkeypatch.setattr(cuda_backend, "cuda_device", lambda name: made)
+    monkeypatch.setattr(cuda_backend, "CudaRunner", Runner)
     return made
 
 

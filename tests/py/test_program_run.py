@@ -23,7 +23,7 @@ from intercepted import OUT_OF_MEMORY, Lines, value_after
 from messages import assert_names, raises_naming
 
 import gpushare as gs
-from gpushare.daemon.client.reach import answers
+from gpushare.daemon.client.server_socket import answers
 from gpushare.programs.coverage import descendants
 from gpushare.programs.driver_folder import LIBRARY
 from gpushare.programs.escapes import escapes_of, findings_of

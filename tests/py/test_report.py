@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.compare import oracles
 from gpushare.plots.axes import detached_axes
 from gpushare.plots.residency import residency
-from gpushare.results.report import inline_svg
-from gpushare.results.report_text import headline, short_slowdowns
-from gpushare.results.report_traces import chosen_workloads, compact
+from gpushare.policy import oracles
+from gpushare.reports.report import inline_svg
+from gpushare.reports.report_text import headline, short_slowdowns
+from gpushare.reports.report_traces import chosen_workloads, compact
 
 EVIL = "</script><script>alert(1)</script>"
 PAIRS = gs.bundled_workload("ercbench").pairs()

@@ -13,11 +13,10 @@ from typing import Any
 import click
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.compare import require_known_policy
-from gpushare.backends.cuda.run import DEFAULT_TIMEOUT_S
-from gpushare.backends.simulator.simulation import TIMEOUTS_S
+from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
+from gpushare.backends.baselines import require_known_policy
+from gpushare.checks import number, require
 from gpushare.cli.output import keep_stdout
-from gpushare.model.kernel_model import number, require
 from gpushare.model.workload import Workload, bundled_workload, workload_names
 from gpushare.policy import Policy
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
+from gpushare.checks import require
 from gpushare.cli.arguments import (
     device_option,
     json_option,
@@ -24,8 +25,8 @@ from gpushare.cli.arguments import (
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.verdict import print_comparison, telling_workload
-from gpushare.model.kernel_model import require
+from gpushare.cli.tables.comparison import print_comparison, telling_workload
+from gpushare.model.workload_dict import workload_to_dict
 from gpushare.results.ranking import is_oracle, winner
 
 if TYPE_CHECKING:
@@ -103,9 +104,7 @@ def _pairs(workload: Workload) -> list[Workload]:
 
 
 def _require_savable(workloads: list[Workload]) -> None:
-    """Checks, before the runs, that the workloads can be saved."""
-    from gpushare.model.workload_dict import workload_to_dict
-
+    """What cannot be saved is said before it has run."""
     for each in workloads:
         workload_to_dict(each)
 

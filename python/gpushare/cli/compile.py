@@ -14,6 +14,7 @@ from click.core import ParameterSource
 import gpushare
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import require, whole
 from gpushare.cli.arguments import json_option
 from gpushare.cli.files import writable_path
 from gpushare.cli.output import print_document, print_json, print_table, remark, say
@@ -24,7 +25,6 @@ from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.resource_usage import ResourceUsage
 from gpushare.kernels.source import kernel_source
 from gpushare.kernels.worker_build import register_budget
-from gpushare.model.kernel_model import require, whole
 
 MOST_THREADS = 1024
 NEED_A_NAME = ("arch", "options", "block", "shared", "device")

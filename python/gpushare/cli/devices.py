@@ -12,6 +12,7 @@ import gpushare
 from gpushare._core import CudaError, cuda_device_count
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
+from gpushare.model.device_file import device_to_dict
 
 COLUMNS = ["name", "SMs", "clock", "threads per SM", "registers per SM", "shared memory per SM", "DRAM"]
 GPU_COLUMNS = ["device", "name", *COLUMNS[1:-1]]
@@ -30,8 +31,6 @@ def devices(name: str | None, as_json: bool) -> None:
       gpushare devices sim:h100
       gpushare devices my-gpu.toml --json
     """
-    from gpushare.model.device_file import device_to_dict
-
     if name is not None:
         one = device_to_dict(gpushare.device(name))
         print_json({"gpushare": gpushare.__version__, "device": one}) if as_json else _print_one(one)
@@ -47,9 +46,7 @@ def devices(name: str | None, as_json: bool) -> None:
 
 
 def _gpus() -> list[dict[str, Any]]:
-    """The GPUs of the driver, with the error of those that cannot be used."""
-    from gpushare.model.device_file import device_to_dict
-
+    """Those that the driver knows; one that cannot be used says why."""
     found: list[dict[str, Any]] = []
     for ordinal in range(cuda_device_count()):
         name = f"cuda:{ordinal}"

@@ -17,6 +17,7 @@ from gpushare.cli.output import print_json, say
 from gpushare.doctor import Diagnosis, diagnose
 from gpushare.doctor.finding import Finding, State
 from gpushare.printable import printable
+from gpushare.programs.escapes import findings_of
 
 MARKS = {State.GOOD: "✓", State.HURTS: "!", State.MISSING: "-", State.BROKEN: "✗"}
 PLAIN_MARKS = {"✓": "+", "✗": "x"}
@@ -61,8 +62,6 @@ def doctor(require_gpu: bool, as_json: bool, command: tuple[str, ...]) -> None:
 
 
 def _look_at_program(command: tuple[str, ...], *, as_json: bool) -> None:
-    from gpushare.programs.escapes import findings_of
-
     found = findings_of(command)
     if as_json:
         print_json({"gpushare": gpushare.__version__, "findings": [finding.to_dict() for finding in found]})

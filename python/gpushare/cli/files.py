@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 from gpushare._core import InvalidInput
+from gpushare.checks import require
 from gpushare.cli.output import STDOUT, keep_stdout
 from gpushare.files.atomic_write import require_writable
-from gpushare.model.kernel_model import require
 
 ON_STDOUT = Path("-")
 Wanted = Mapping[str, tuple[Path | None, Callable[[Path], Path]]]

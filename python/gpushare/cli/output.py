@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 from gpushare.printable import printable
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import click
 
 import gpushare
 from gpushare import _core
-from gpushare.backends.cuda.run import BASELINES
+from gpushare.backends.baselines import BASELINES
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
-from gpushare.compare import oracles
+from gpushare.policy import oracles
 
 
 @click.command()

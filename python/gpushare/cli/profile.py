@@ -6,22 +6,29 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import gpushare
 from gpushare._core import InvalidInput
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.checks import require
 from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.profile_tables import print_profiles
-from gpushare.model.kernel_model import require
-
-if TYPE_CHECKING:
-    from gpushare.profile.store import ProfileStore
-    from gpushare.profile.targets import Target
-    from gpushare.profile.toml_export import ProfileFile
+from gpushare.cli.tables.profiles import print_profiles
+from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
+from gpushare.profile.document import to_document
+from gpushare.profile.store import ProfileStore
+from gpushare.profile.stored_fit import with_fit
+from gpushare.profile.toml_export import ProfileFile, read_profiles, write_profiles
+from gpushare.profiling import targets
+from gpushare.profiling.copies import measure_device
+from gpushare.profiling.effort import Effort
+from gpushare.profiling.keep import measure_and_keep
+from gpushare.profiling.targets import Target
+from gpushare.progress import tracked
 
 SIZES = ("small", "large")
 
@@ -63,8 +70,6 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
       gpushare profile --fit
       gpushare profile --export profiles.toml
     """
-    from gpushare.profile.store import ProfileStore
-
     store = ProfileStore()
     targets = _targets(names, choices)
     some = bool(targets) or any(choices[name] for name in ("show_list", "import", "export", "fit"))
@@ -86,14 +91,10 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
 
 
 def _everything(store: ProfileStore) -> ProfileFile:
-    from gpushare.profile.toml_export import ProfileFile
-
     return ProfileFile(tuple(store.kernels()), tuple(store.devices()))
 
 
 def _import(store: ProfileStore, path: Path) -> ProfileFile:
-    from gpushare.profile.toml_export import read_profiles
-
     content = read_profiles(path)
     for each in (*content.kernels, *content.devices):
         store.save(each)
@@ -102,9 +103,6 @@ def _import(store: ProfileStore, path: Path) -> ProfileFile:
 
 
 def _fit_again(store: ProfileStore) -> None:
-    from gpushare.profile.stored_fit import with_fit
-    from gpushare.progress import tracked
-
     kernels = store.kernels()
     kept = [store.replace(each, with_fit(each)) for each in tracked(kernels, len(kernels), "fitting")]
     kept += [store.replace(each, with_fit(each)) for each in store.devices()]
@@ -115,8 +113,6 @@ def _fit_again(store: ProfileStore) -> None:
 
 
 def _export(store: ProfileStore, path: Path) -> None:
-    from gpushare.profile.toml_export import write_profiles
-
     content = _everything(store)
     write_profiles(path, content)
     remark(f"{path}: {len(content.kernels)} kernels and {len(content.devices)} devices exported")
@@ -125,13 +121,6 @@ def _export(store: ProfileStore, path: Path) -> None:
 def _measure(
     targets: list[Target], store: ProfileStore, name: str, *, copies: bool
 ) -> tuple[ProfileFile, dict[str, str]]:
-    from gpushare.backends.cuda.device import cuda_device
-    from gpushare.profile.copies import measure_device
-    from gpushare.profile.effort import Effort
-    from gpushare.profile.keep import measure_and_keep
-    from gpushare.profile.stored_fit import with_fit
-    from gpushare.profile.toml_export import ProfileFile
-
     device = cuda_device(name)
     devices = []
     if copies:
@@ -142,8 +131,6 @@ def _measure(
 
 
 def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
-    from gpushare.profile import targets
-
     ways = [choices["suite"], choices["workload"] is not None, bool(names) and not choices["suite"]]
     require(sum(ways) <= 1, "profile one of these at a time: KERNEL.cu, --suite, --workload")
     of_file = [name for name in ("kernel", "grid", "block", "args", "options") if choices[name]]
@@ -156,8 +143,6 @@ def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
 
 
 def _of_file(names: tuple[str, ...], choices: dict[str, Any]) -> Target:
-    from gpushare.profile.targets import Target
-
     require(len(names) == 1, f"one source file at a time, got {', '.join(names)}; kernels of the suite: --suite NAME")
     for name, flag in (("kernel", "-k NAME"), ("grid", "--grid"), ("block", "--block")):
         require(choices[name] is not None, f"{names[0]}: say {flag}")
@@ -180,8 +165,6 @@ def _extent(flag: str, text: str) -> list[int]:
 
 
 def _argument(text: str) -> Any:
-    from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
-
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError) as error:
@@ -198,8 +181,6 @@ def _show(shown: ProfileFile | None, path: Path, *, as_json: bool) -> None:
         if shown is not None:
             print_profiles(shown, path)
         return
-    from gpushare.profile.document import to_document
-
     print_json(
         {
             "gpushare": gpushare.__version__,

@@ -12,14 +12,23 @@ import click
 
 import gpushare
 from gpushare._core import InvalidInput
+from gpushare.checks import require
 from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_choices import checked_mode, time_span, trace_folder, workload_name
-from gpushare.cli.record_report import merged_document, print_converted, print_summary, summary_document
+from gpushare.cli.tables.recordings import merged_document, print_converted, print_summary, summary_document
 from gpushare.files.atomic_write import write_atomically
-from gpushare.model.kernel_model import require
+from gpushare.model.device_text import device_text
+from gpushare.model.merged_workloads import together
+from gpushare.model.workload_text import workload_text
+from gpushare.recorded.capture import capture, how_it_ended
+from gpushare.recorded.conversion import converted
+from gpushare.recorded.recorded_device import recorded_device
+from gpushare.recorded.recording import read_recording
+from gpushare.recorded.replay import replayed_alone
+from gpushare.recorded.summary import summary_of
 
 if TYPE_CHECKING:
     from gpushare.recorded.trace_format import DeviceRecord
@@ -71,8 +80,6 @@ def record(context: click.Context, **choices: Any) -> None:
 
 
 def _record(span: Span, choices: dict[str, Any]) -> None:
-    from gpushare.recorded.capture import capture, how_it_ended
-
     command, folder = choices["command"], trace_folder(choices["output"])
     # With --json the document must be the only output on stdout.
     code = capture(command, folder, STDERR if choices["as_json"] else None)
@@ -86,12 +93,6 @@ def _record(span: Span, choices: dict[str, Any]) -> None:
 
 
 def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str) -> None:
-    from gpushare.model.workload_text import workload_text
-    from gpushare.recorded.conversion import converted
-    from gpushare.recorded.recorded_device import recorded_device
-    from gpushare.recorded.recording import read_recording
-    from gpushare.recorded.replay import replayed_alone
-
     output = choices["output"]
     recording = read_recording(folder)
     if span is not None:
@@ -110,9 +111,6 @@ def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str)
 
 
 def _write_device(path: Path, record: DeviceRecord) -> None:
-    from gpushare.model.device_text import device_text
-    from gpushare.recorded.recorded_device import recorded_device
-
     comments = [
         "By gpushare record, from the driver's data. No delays: recordings contain the launch costs.",
         "The bandwidth of copies is a placeholder: recorded copies have their durations.",
@@ -121,9 +119,6 @@ def _write_device(path: Path, record: DeviceRecord) -> None:
 
 
 def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
-    from gpushare.model.merged_workloads import together
-    from gpushare.model.workload_text import workload_text
-
     require(len(files) > 0, "--merge: name the workloads")
     workload = together([to_workload(file) for file in files], workload_name(output))
     write_atomically(output, workload_text(workload, [f"Merged from {', '.join(files)}"]))
@@ -134,9 +129,6 @@ def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
 
 
 def _summarise(path: Path, *, as_json: bool) -> None:
-    from gpushare.recorded.recording import read_recording
-    from gpushare.recorded.summary import summary_of
-
     recording = read_recording(path if path.is_dir() else trace_folder(path))
     for each in recording.remarks():
         remark(each)

@@ -9,8 +9,8 @@ import click
 from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
+from gpushare.checks import require, require_name
 from gpushare.files.atomic_write import require_writable
-from gpushare.model.kernel_model import require, require_name
 
 WORKLOAD_SUFFIX = ".toml"
 TRACE_SUFFIX = ".trace"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from gpushare import reproduce as papers
 from gpushare.cli.arguments import json_option
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, require_distinct, write_files, written_file
@@ -47,13 +48,10 @@ def reproduce(
       gpushare reproduce srtf --markdown srtf.md
       gpushare reproduce srtf --json > srtf.json
       gpushare reproduce effisha --device cuda:0
-      gpushare reproduce slate --device cuda:0
-      gpushare reproduce cumas --device cuda:0 --quick
+      gpushare reproduce cd-search --device cuda:0 --quick
     """
     require_distinct(html=html, markdown=markdown)
-    from gpushare.reproduce import reproduce as recompute
-
-    found = recompute(paper, seeds=seeds, quick=quick, device=device)
+    found = papers.reproduce(paper, seeds=seeds, quick=quick, device=device)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpushare import _core
 from gpushare._core import CudaError, InvalidInput, PolicyError
 from gpushare.cli.output import duration, remark
-from gpushare.cli.program_tables import show_report
+from gpushare.cli.tables.programs import show_report
 from gpushare.printable import printable
+from gpushare.programs.attachment import Attachment
+from gpushare.programs.coverage import Coverage
+from gpushare.programs.launch import NoProgramError, NotRunnableError, found_program, run_program
+from gpushare.programs.own_server import joined_or_started
+from gpushare.programs.predictions import keep_times, known_times
+from gpushare.programs.report import LEAST_COVERAGE, report_of
+from gpushare.programs.run_options import bytes_in
 
 if TYPE_CHECKING:
     from gpushare.programs.report import ProgramReport
@@ -63,15 +71,6 @@ def run(command: tuple[str, ...], **choices: Any) -> None:
 
 
 def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
-    from gpushare import _core
-    from gpushare.programs.attachment import Attachment
-    from gpushare.programs.coverage import Coverage
-    from gpushare.programs.launch import found_program, run_program
-    from gpushare.programs.own_server import joined_or_started
-    from gpushare.programs.predictions import keep_times, known_times
-    from gpushare.programs.report import report_of
-    from gpushare.programs.run_options import bytes_in
-
     if choices["server"] is not None and choices["policy"] is not None:
         raise InvalidInput("the server of --server has a policy already: leave --policy out")
     program = found_program(command)
@@ -97,8 +96,6 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
 
 
 def _tell(report: ProgramReport, *, show_all: bool) -> None:
-    from gpushare.programs.report import LEAST_COVERAGE
-
     if report.launches or report.escaped:
         held = f", held for {duration(report.held_s * 1e9)}" if report.held_s else ""
         remark(
@@ -131,8 +128,6 @@ def _own_exit_codes() -> Iterator[None]:
 
 
 def _code_of(error: Exception) -> int:
-    from gpushare.programs.launch import NoProgramError, NotRunnableError
-
     if isinstance(error, NoProgramError):
         return NOT_FOUND
     return CANNOT_RUN if isinstance(error, NotRunnableError) else FAILED

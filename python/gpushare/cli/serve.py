@@ -13,7 +13,11 @@ from typing import Any
 import click
 
 from gpushare import _core
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
+from gpushare.daemon.descriptors import permit_many
+from gpushare.daemon.logs import log_to_stderr
+from gpushare.daemon.settings import default_socket, settings_in
+from gpushare.daemon.supervisor.supervisor import Supervisor
 
 
 @click.command()
@@ -57,11 +61,6 @@ def serve(
       gpushare serve --device sim:h100 --socket /tmp/try.sock
       gpushare serve --config gpushare.toml --metrics-port 9400
     """
-    from gpushare.daemon.descriptors import permit_many
-    from gpushare.daemon.logs import log_to_stderr
-    from gpushare.daemon.settings import default_socket, settings_in
-    from gpushare.daemon.supervisor.supervisor import Supervisor
-
     given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "metrics_port": metrics_port}
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
     require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")

@@ -14,7 +14,7 @@ import click
 from gpushare.cli.arguments import Decorator, json_option
 from gpushare.cli.files import require_plots, writable_path
 from gpushare.cli.output import cell, print_json, print_table, remark
-from gpushare.cli.server_view import (
+from gpushare.cli.tables.server import (
     APPLICATION_COLUMNS,
     CLIENT_COLUMNS,
     TEXTS_OF_APPLICATION,
@@ -23,6 +23,7 @@ from gpushare.cli.server_view import (
     client_rows,
     headline,
 )
+from gpushare.connect import connect
 from gpushare.files.atomic_write import write_atomically
 
 SOME_SECONDS = click.FloatRange(0, 1e6, min_open=True)
@@ -41,8 +42,6 @@ def device_option() -> Decorator:
 
 
 def _connected(socket: Path | None, device: str | None) -> Any:
-    from gpushare.connect import connect
-
     return connect(socket, device=device)
 
 
@@ -131,7 +130,7 @@ def policy(name: str, socket: Path | None, device: str | None, as_json: bool) ->
     \b
     Examples:
       gpushare policy srtf
-      gpushare policy mix:floor=0.3
+      gpushare policy mix:min_speed=0.3
     """
     with _connected(socket, device) as session:
         session.set_policy(name)
@@ -206,7 +205,7 @@ def trace(
 
 
 def _draw(content: bytes, output: Path) -> None:
-    from gpushare.plots.axes import detached_axes
+    from gpushare.plots.axes import detached_axes  # and with it what a server does without
     from gpushare.results.server_trace import ServerTrace
 
     trace = ServerTrace.of(content)

@@ -14,12 +14,17 @@ import gpushare
 from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
 from gpushare.cli.output import print_json, print_table
 from gpushare.cli.schedule import show_run
+from gpushare.kernels.assembler import in_words
 from gpushare.progress import tracked
+from gpushare.suite import KERNELS
+from gpushare.suite.arguments import known_geometry, suite_kernel
+from gpushare.suite.resources import suite_resources
+from gpushare.validation.suite_kernels import check_on_gpu
 
 if TYPE_CHECKING:
     from gpushare.suite import SuiteKernel
-    from gpushare.suite.check import SuiteCheck
     from gpushare.suite.resources import Occupancy, SuiteResources
+    from gpushare.validation.suite_kernels import SuiteCheck
 
 size_option = click.option(
     "--size", type=click.Choice(["small", "large"]), default="large", show_default=True, help="Size of their data."
@@ -50,8 +55,6 @@ def list_command(as_json: bool) -> None:
       gpushare suite list
       gpushare suite list --json | jq -r '.kernels[] | select(.field == "graphs").name'
     """
-    from gpushare.suite import KERNELS
-
     rows = [_described(kernel) for kernel in KERNELS.values()]
     if as_json:
         print_json({"gpushare": gpushare.__version__, "kernels": rows})
@@ -64,8 +67,6 @@ def list_command(as_json: bool) -> None:
 
 
 def _described(kernel: SuiteKernel) -> dict[str, Any]:
-    from gpushare.suite.arguments import known_geometry
-
     grid, block, shared_bytes = known_geometry()[kernel.name]["large"]
     return {
         "name": kernel.name,
@@ -121,10 +122,6 @@ def check_command(names: tuple[str, ...], size: str, device: str, as_json: bool)
       gpushare suite check
       gpushare suite check lava_md fft --size large
     """
-    from gpushare.suite import KERNELS
-    from gpushare.suite.arguments import suite_kernel
-    from gpushare.suite.check import check_on_gpu
-
     kernels = [suite_kernel(name) for name in names or KERNELS]
     checks = (check_on_gpu(kernel, size, device) for kernel in kernels)
     done = list(tracked(checks, len(kernels), "checking"))
@@ -164,11 +161,6 @@ def resources_command(names: tuple[str, ...], arch: str, device: str, size: str,
       gpushare suite resources
       gpushare suite resources tpacf ray_trace --json
     """
-    from gpushare.kernels.assembler import in_words
-    from gpushare.suite import KERNELS
-    from gpushare.suite.arguments import suite_kernel
-    from gpushare.suite.resources import suite_resources
-
     kernels, on = [suite_kernel(name) for name in names or KERNELS], gpushare.device(device)
     found = [
         suite_resources(kernel, arch, on, size) for kernel in tracked(kernels, len(kernels), "compiling and assembling")

@@ -11,10 +11,13 @@ import click
 from click.core import ParameterSource
 
 from gpushare._core import InvalidInput
+from gpushare.backends.cuda.device import cuda_device
 from gpushare.cli.arguments import json_option
 from gpushare.cli.files import require_plots, written_file
 from gpushare.cli.output import remark
+from gpushare.cli.tables.validation import POINTS, report
 from gpushare.files.atomic_write import require_writable
+from gpushare.validation.measure import Recorder
 from gpushare.validation.recording import Recording
 from gpushare.validation.selection import selected
 from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
@@ -67,15 +70,11 @@ def validate(**choices: Any) -> None:
         _make_folder(choices["output"])
     recording = _recording(choices)
     if not choices["record_only"]:
-        from gpushare.cli.validate_report import report
-
         report(recording, choices["simulator"], choices["output"], as_json=choices["as_json"])
 
 
 def _make_folder(output: Path) -> None:
-    """Makes the folder before minutes of work, since it may not be writable."""
-    from gpushare.cli.validate_report import POINTS
-
+    """Before minutes of work: it may not be one to write into."""
     output.mkdir(parents=True, exist_ok=True)
     require_writable(output / POINTS)
 
@@ -117,10 +116,7 @@ def _settings(choices: dict[str, Any]) -> Settings:
 
 
 def _record(name: str, settings: Settings, save: Path | None) -> Recording:
-    """Saves the measurements even after a failure."""
-    from gpushare.backends.cuda.device import cuda_device
-    from gpushare.validation.measure import Recorder
-
+    """What has been measured before a failure is not lost."""
     recorder = Recorder(cuda_device(name), settings)
     try:
         recording = recorder.record()

@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gpushare.backends.cuda.driver import MODULE_VERSION, cuda_version, module_release
 from gpushare.doctor.driver_install import driver_command, in_container
-from gpushare.doctor.finding import Finding, State, binary_size, cuda_version
+from gpushare.doctor.finding import Finding, State, binary_size
 
 DRIVER = "NVIDIA driver"
 GPUS = "GPUs"
 OLDEST_DRIVER = 13000
 """As in src/cuda/driver.hpp."""
 OLDEST_ARCHITECTURE = 75
-"""CUDA 13 compiles for no older architecture."""
-MODULE_VERSION = Path("/proc/driver/nvidia/version")
+"""CUDA 13 compiles for nothing older."""
 CONTROL_FILE = Path("/dev/nvidiactl")
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 
@@ -27,15 +26,6 @@ def check(report: Mapping[str, Any]) -> list[Finding]:
     """Findings from the probe's report of the driver."""
     driver = _driver(report, module_release(MODULE_VERSION))
     return [driver, _gpus(report, driver.state)]
-
-
-def module_release(path: Path) -> str | None:
-    """The release of the driver's kernel module, such as 580.95.05; None where there is none."""
-    try:
-        found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", path.read_text())
-    except OSError:
-        return None
-    return found[0] if found else None
 
 
 def nvidia_hardware(pci: Path) -> bool:

@@ -59,12 +59,3 @@ def binary_size(count: float) -> str:
             return f"{count:.0f} {unit}"
         count /= 1024
     return f"{count:.1f} TiB"
-
-
-def cuda_version(number: int) -> str:
-    """The text of a version in CUDA's numbering.
-
-    >>> cuda_version(13000), cuda_version(12040)
-    ('13.0', '12.4')
-    """
-    return f"{number // 1000}.{number % 1000 // 10}"

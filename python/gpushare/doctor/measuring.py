@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpushare.doctor.driver_install import in_container
 from gpushare.doctor.finding import Finding, State
-from gpushare.doctor.toolchain import library_path
+from gpushare.kernels.cuda_libraries import library_path
 
 CUPTI_INSTALL = 'pip install "nvidia-cuda-cupti>=13.0,<14"'
 MODULE_PARAMETERS = Path("/proc/driver/nvidia/params")

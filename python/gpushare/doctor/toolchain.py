@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from gpushare import _core
+from gpushare.backends.cuda.driver import cuda_version
 from gpushare.doctor.driver import OLDEST_DRIVER
-from gpushare.doctor.finding import Finding, State, cuda_version
+from gpushare.doctor.finding import Finding, State
 from gpushare.kernels import assembler
 from gpushare.kernels.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
-from gpushare.kernels.cuda_libraries import INSTALL, find_ptxas
+from gpushare.kernels.cuda_libraries import INSTALL, find_ptxas, library_path
 
 ARCHITECTURE = "sm_90"
 SOURCE = """
@@ -35,16 +36,6 @@ def check(driver_version: int) -> list[Finding]:
     if all(paths.values()):
         found.append(_test_kernel(problem))
     return [*found, headers(), cccl()]
-
-
-def library_path(name: str) -> str | None:
-    """Path of the library; None if it was not found."""
-    from cuda import pathfinder
-
-    try:
-        return pathfinder.load_nvidia_dynamic_lib(name).abs_path
-    except (pathfinder.DynamicLibNotFoundError, RuntimeError, OSError):
-        return None
 
 
 def _versions() -> tuple[dict[str, tuple[int, int]], str | None]:

@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 
 NEW_FILE_MODE = 0o666
 """Permissions before the umask, as for every new file."""

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.on_device import OnDevice
+from gpushare.arguments.on_device import OnDevice
 from gpushare.kernels.parameters import SCALARS, Parameter
 
 FLOAT_FORMATS = {2: "<e", 4: "<f", 8: "<d"}

@@ -16,8 +16,7 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.kernels import assembler
-from gpushare.kernels.compile_error import CompileError
-from gpushare.kernels.compile_hints import hint
+from gpushare.kernels.compile_error import CompileError, hint
 from gpushare.kernels.compile_request import CompileRequest
 from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError

@@ -89,3 +89,13 @@ def _stamp(path: str | Path) -> tuple[object, ...]:
     except OSError:
         return (os.fspath(path), None)
     return (os.path.realpath(path), status.st_size, status.st_mtime_ns)
+
+
+def library_path(name: str) -> str | None:
+    """Where it is; None where it is nowhere."""
+    from cuda import pathfinder
+
+    try:
+        return pathfinder.load_nvidia_dynamic_lib(name).abs_path
+    except (pathfinder.DynamicLibNotFoundError, RuntimeError, OSError):
+        return None

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
 from gpushare.kernels.argument_packing import FLOAT_FORMATS, integer_range, pack, pointee_type
 from gpushare.kernels.parameters import SCALARS, Parameter
 

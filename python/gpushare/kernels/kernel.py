@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpushare.checks import require, require_name
 from gpushare.kernels.cache import KernelCache, cache_folder
 from gpushare.kernels.cache_key import cache_key
 from gpushare.kernels.compile_request import CompileRequest
 from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.cubin_kernel import cubin_kernel
 from gpushare.kernels.source import KernelSource, compile_options, kernel_source
-from gpushare.model.kernel_model import require, require_name
 
 TARGET = re.compile(r"^[^\S\n]*\.target\s+(sm_\w+)", re.MULTILINE)
 

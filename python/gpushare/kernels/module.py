@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpushare._core import InvalidInput
+from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import require
 
 
 class Module:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gpushare._core import InvalidInput
+from gpushare.checks import MOST_BYTES, whole
 from gpushare.kernels.entry_names import UNNAMED, demangled
-from gpushare.model.kernel_model import MOST_BYTES, whole
 
 DTYPES = {
     **{f".{kind}{8 * size}": f"{letter}{size}" for kind, letter in (("u", "u"), ("b", "u"), ("s", "i"))

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from gpushare import _core
 from gpushare._core import Device
-from gpushare.model.kernel_model import KernelModel
 
 ENTRY = re.compile(r"Compiling entry function '([^']+)'")
 PROPERTIES = re.compile(r"Function properties for '?([^'\s:]+)")
@@ -56,14 +56,14 @@ class ResourceUsage:
         >>> ResourceUsage(40, 1024, 0, 0, 0, 0).blocks_per_sm(device("sim:h100"), threads=256)
         6
         """
-        model = KernelModel(
+        model = _core.KernelModel(
             "kernel",
             threads=threads,
             registers_per_thread=self.registers,
             shared_memory_bytes=self.shared_bytes + dynamic_shared_bytes,
             latency_ns=1,
         )
-        return model.max_residency(device)
+        return _core.max_residency(device, model)
 
 
 def resource_usage(log: str, symbol: str, called: Callable[[], Collection[str]] = tuple) -> ResourceUsage:

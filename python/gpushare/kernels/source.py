@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require_no_nul
+from gpushare.checks import require_no_nul
 
 PTX_HEADER = re.compile(r"\A(?>\s++|//[^\n]*+\n|/\*(?>.*?\*/))*+\.version\b", re.DOTALL)
 """Possessive groups prevent backtracking: on a server the text is untrusted, and matching holds the GIL."""

@@ -10,8 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require
-from gpushare.model.launch_arguments import (
+from gpushare.arguments.launch_arguments import (
     GENERATED_KINDS,
     ArrayKey,
     Content,
@@ -21,6 +20,7 @@ from gpushare.model.launch_arguments import (
     checked_arguments,
     dtype_of,
 )
+from gpushare.checks import require
 
 NOT_KEPT = "not kept"
 CONTENTS = (*get_args(Content), "zeros")

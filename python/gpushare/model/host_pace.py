@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpushare import _core
-from gpushare.model.kernel_model import number
+from gpushare.checks import number
 
 LONGEST_NS = 1e15
 

@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import math
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 
 DEFAULT_ISSUE_UTILISATION = 0.9
 """Utilisation of an SM's issue slots at maximum residency, for kernels of which only the mean block time is known.
@@ -22,55 +19,8 @@ how the results change with this value).
 """
 
 
-def require(holds: bool, message: str) -> None:
-    """Raises InvalidInput with the message unless the condition holds."""
-    if not holds:
-        raise InvalidInput(message)
-
-
-def number(subject: str, value: float, least: float, most: float) -> float:
-    """The value as a Python number; InvalidInput, naming ``subject``, unless it lies in ``least..most``."""
-    plain = value.item() if isinstance(value, np.number) else value
-    is_number = isinstance(plain, int | float) and not isinstance(plain, bool)
-    # This runs for every launch, so message texts are made only for an error.
-    if not (is_number and (isinstance(plain, int) or math.isfinite(plain))):
-        raise InvalidInput(f"{subject} must be a finite number, got {value!r}")
-    if not least <= plain <= most:
-        raise InvalidInput(f"{subject} must lie in {least:g}..{most:g}, got {value!r}")
-    return plain
-
-
-def whole(subject: str, value: int, least: int, most: int) -> int:
-    """As :func:`number`, for whole numbers only."""
-    plain = number(subject, value, least, most)
-    if not isinstance(plain, int):
-        raise InvalidInput(f"{subject} must be a whole number, got {value!r}")
-    return int(plain)
-
-
-def require_name(subject: str, value: str) -> None:
-    """Raises InvalidInput unless the value is a valid name: a text that is not empty, without control characters."""
-    require(isinstance(value, str) and value != "", f"{subject} must be a text that is not empty, got {value!r}")
-    require_no_nul(subject, value)
-    require(CONTROL.search(value) is None, f"{subject} must have no control characters, got {value!r}")
-
-
-def require_no_nul(subject: str, text: str) -> None:
-    """Raises InvalidInput for a text with a NUL, where C would end it, or one that cannot be encoded as UTF-8."""
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise InvalidInput(f"{subject} must have no character NUL, got one in line {line}; remove it")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidInput(f"{subject} must be a text of Unicode: {error.reason}, at place {error.start}") from error
-
-
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Characters that a terminal may interpret as commands."""
 TIMES = ("latency_ns", "mean_block_time_ns", "mean_block_time_cycles")
 LONGEST_BLOCK_NS = 1e12
-MOST_BYTES = 2**50
 WHOLE_FIELDS = {
     "threads": (1, 65_536),
     "registers_per_thread": (0, 16_384),

@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import KernelModel, require
+from gpushare.checks import require
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Launch, Operation
 from gpushare.model.workload import Application, Workload
 

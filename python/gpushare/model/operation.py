@@ -7,18 +7,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.arguments.launch_arguments import built, checked_arguments, key_of
+from gpushare.arguments.launch_geometry import Extent, block_of, grid_of
+from gpushare.checks import MOST_BYTES, number, require, whole
+from gpushare.kernels.kernel import Kernel
 from gpushare.model.host_pace import AT_ONCE, HostPace
-from gpushare.model.kernel_model import LONGEST_BLOCK_NS, MOST_BYTES, KernelModel, number, require, whole
-from gpushare.model.launch_arguments import built, checked_arguments, key_of
-from gpushare.model.launch_geometry import Extent, block_of, grid_of
+from gpushare.model.kernel_model import LONGEST_BLOCK_NS, KernelModel
+from gpushare.providers import provided
 from gpushare.suite.arguments import SuiteArguments, suite_kernel
-
-if TYPE_CHECKING:
-    from gpushare.kernels.kernel import Kernel
 
 MOST_BLOCKS = 2**40
 MOST_SHARED_BYTES = 2**20
@@ -65,7 +65,10 @@ class Launch:
         if isinstance(self.kernel, KernelModel):
             self._check_model()
         else:
-            require(_is_cuda(self.kernel), f"launch: kernel must be a KernelModel or a Kernel, got {self.kernel!r}")
+            require(
+                isinstance(self.kernel, Kernel),
+                f"launch: kernel must be a KernelModel or a Kernel, got {self.kernel!r}",
+            )
             self._check_cuda()
 
     def _check_model(self) -> None:
@@ -142,9 +145,8 @@ class Launch:
         """
         if isinstance(self.kernel, KernelModel):
             return self.kernel
-        from gpushare.profile.model import model_of
-
-        return model_of(self, device)
+        model: KernelModel = provided("model_of")(self, device)
+        return model
 
     def on(self, device: Device, alone_ns: int | None = None) -> _core.Launch:
         """The core's launch, for simulation on this device."""
@@ -199,14 +201,6 @@ def require_pace(pace: HostPace) -> None:
 
 @cache
 def _kernel_of_suite(name: str) -> Kernel:
-    """Returns one object for all launches of a kernel, so that it is compiled once."""
-    from gpushare.kernels.kernel import Kernel
-
+    """One object for all its launches, so that it is compiled once."""
     known = suite_kernel(name)
     return Kernel(known.source_path, known.entry)
-
-
-def _is_cuda(kernel: object) -> bool:
-    from gpushare.kernels.kernel import Kernel
-
-    return isinstance(kernel, Kernel)

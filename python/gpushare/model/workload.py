@@ -11,10 +11,11 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 from gpushare.model.host_pace import AT_ONCE
-from gpushare.model.kernel_model import MOST_BYTES, number, require, require_name, whole
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.service_level import Terms
+from gpushare.providers import provided
 
 __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
 
@@ -39,8 +40,8 @@ class Application:
         memory_bytes: device memory from its start to its end. While it does not fit, the application waits until others
             have ended, in order of arrival. 0: it never waits.
         deadline_ns: time after its arrival by which it should have ended, in nanoseconds (``edf`` uses it).
-        floor: least speed beside other applications, relative to its speed alone, at most 1 (``mix`` and ``auto`` use
-            it).
+        min_speed: least speed beside other applications, relative to its speed alone, at most 1 (``mix`` and ``auto``
+            use it).
         latency_ns: time after the submission of each launch by which it should have ended, in nanoseconds (``mix`` and
             ``auto`` use it).
         owner: a name that groups applications. Weighted policies give every owner the same share, independent of its
@@ -54,7 +55,7 @@ class Application:
     weight: float = 1.0
     memory_bytes: int = 0
     deadline_ns: float | None = None
-    floor: float | None = None
+    min_speed: float | None = None
     latency_ns: float | None = None
     owner: str | None = None
 
@@ -76,7 +77,7 @@ class Application:
     @property
     def terms(self) -> Terms:
         """The service level, which has all but the priority."""
-        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
+        return Terms(self.weight, self.deadline_ns, self.min_speed, self.latency_ns)
 
     @property
     def is_real(self) -> bool:
@@ -233,27 +234,23 @@ class Workload:
         Raises:
             InvalidInput: the file is not valid TOML, or a key or value is wrong; the message names file, line and key.
         """
-        from gpushare.model.workload_file import read_workload
-
-        return read_workload(Path(path))
+        workload: Workload = provided("read_workload")(Path(path))
+        return workload
 
     def to_dict(self) -> dict[str, Any]:
         """The workload in the structure of its file format."""
-        from gpushare.model.workload_file import workload_to_dict
-
-        return workload_to_dict(self)
+        tables: dict[str, Any] = provided("workload_to_dict")(self)
+        return tables
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Workload:
         """The inverse of :meth:`to_dict`."""
-        from gpushare.model.workload_file import workload_from_dict
-
-        return workload_from_dict(data)
+        workload: Workload = provided("workload_from_dict")(data)
+        return workload
 
     def _repr_html_(self) -> str:
-        from gpushare.results.display import workload_html
-
-        return workload_html(self)
+        html: str = provided("workload_html")(self)
+        return html
 
 
 def workload_names() -> list[str]:

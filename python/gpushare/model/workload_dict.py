@@ -8,9 +8,10 @@ from dataclasses import asdict, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from gpushare.checks import require
 from gpushare.model.argument_file import argument_to_data
 from gpushare.model.host_pace import AT_ONCE, HostPace
-from gpushare.model.kernel_model import KernelModel, require
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Launch, Operation
 from gpushare.model.workload_schema import MOST_REPEATS
 from gpushare.suite.arguments import SuiteArguments

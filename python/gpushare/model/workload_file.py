@@ -6,19 +6,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gpushare.checks import require
 from gpushare.files.toml_file import at_key, checked, made_from
+from gpushare.kernels.kernel import Kernel
 from gpushare.model.argument_file import argument_from_data
 from gpushare.model.host_pace import HostPace
-from gpushare.model.kernel_model import KernelModel, require
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.workload import Application, Workload
 from gpushare.model.workload_dict import from_us, workload_to_dict
 from gpushare.model.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
-
-if TYPE_CHECKING:
-    from gpushare.kernels.kernel import Kernel
 
 __all__ = ["WorkloadTable", "read_workload", "workload_from_dict", "workload_to_dict"]
 
@@ -71,8 +70,6 @@ def _model(table: ModelTable) -> KernelModel:
 
 
 def _cuda(table: CudaTable, folder: Path) -> Kernel:
-    from gpushare.kernels.kernel import Kernel
-
     require(
         (table.source is None) != (table.code is None),
         f"kernel {table.name!r}: give its CUDA code as one of source (a file) and code (the text)",
@@ -101,7 +98,7 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
         weight=table.weight,
         memory_bytes=table.memory_bytes,
         deadline_ns=_ns(table.deadline_us),
-        floor=table.floor,
+        min_speed=table.min_speed,
         latency_ns=_ns(table.latency_us),
         owner=table.owner,
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpushare.plots.palette import FAINT, INK
-from gpushare.plots.words import plain
+from gpushare.results.words import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,9 +11,9 @@ from gpushare._core import InvalidInput
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import spread_apart
 from gpushare.plots.palette import FAINT, INK, policy_styles
-from gpushare.plots.words import Metric, made_on, metric_named, number, plain, scaled, shortened
 from gpushare.results.ranking import best_of, realizable
 from gpushare.results.result import GEOMEAN_COLUMNS, known_among
+from gpushare.results.words import Metric, made_on, metric_named, number, plain, scaled, shortened
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ import numpy as np
 
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.palette import COLOURS, FAINT, INK
-from gpushare.plots.words import plain
 from gpushare.results.predictor_accuracy import MODELS, TOLERANCE, Accuracy, share_within
+from gpushare.results.words import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

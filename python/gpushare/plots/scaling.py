@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from gpushare._core import InvalidInput
 from gpushare.plots.axes import axes_or_new, clean
 from gpushare.plots.palette import COLOURS, FAINT, MARKERS
-from gpushare.plots.words import plain
 from gpushare.profile.points import points_of
+from gpushare.results.words import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpushare.plots.axes import axes_or_new, clean
 from gpushare.plots.palette import FAINT, INK, colours
-from gpushare.plots.words import plain, shortened, time_unit
+from gpushare.results.words import plain, shortened, time_unit
 
 if TYPE_CHECKING:
     import pandas as pd

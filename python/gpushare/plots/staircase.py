@@ -12,7 +12,7 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.plots.axes import axes_or_new, clean
 from gpushare.plots.palette import FAINT, INK
-from gpushare.plots.words import duration, plain, shortened, time_unit
+from gpushare.results.words import duration, plain, shortened, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

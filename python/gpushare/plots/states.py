@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare.plots.axes import axes_or_new, clean
-from gpushare.plots.words import time_unit
+from gpushare.results.words import time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from gpushare.plots.axes import axes_or_new, clean
 from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.palette import INK
 from gpushare.plots.residency import Residency, binned, residency
-from gpushare.plots.words import plain, shortened, time_unit
+from gpushare.results.words import plain, shortened, time_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,8 @@ from gpushare._core import InvalidInput
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.labels import label_points
 from gpushare.plots.palette import FAINT, policy_styles
-from gpushare.plots.words import Metric, made_on, metric_named, scaled
 from gpushare.results.result import GEOMEAN_COLUMNS, known_among
+from gpushare.results.words import Metric, made_on, metric_named, scaled
 
 if TYPE_CHECKING:
     import pandas as pd

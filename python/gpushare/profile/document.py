@@ -9,6 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpushare._core import InvalidInput
+from gpushare.profile import record
 from gpushare.profile.record import CopyCurve, DeviceProfile, KernelProfile
 
 if TYPE_CHECKING:
@@ -68,9 +69,7 @@ def _reader(kind: type[Any]) -> TypeAdapter[Any]:
 
 
 def _forbid_extra(kind: type[Any], config: Any) -> None:
-    """Makes an unknown key an error in every table, so that no value is silently lost."""
-    from gpushare.profile import record
-
+    """An unknown key is an error in every table, not a figure that is silently lost."""
     for each in vars(record).values():
         if is_dataclass(each):
             each.__pydantic_config__ = config

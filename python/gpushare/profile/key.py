@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpushare.model.launch_geometry import block_of
+from gpushare.arguments.launch_geometry import block_of
 from gpushare.profile.record import Extent, KernelProfile
 
 if TYPE_CHECKING:

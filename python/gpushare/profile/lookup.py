@@ -20,44 +20,16 @@ SIMULATED = {"h100": "NVIDIA H100 80GB HBM3"}
 """GPUs by the simulated device that represents them."""
 
 
-def profile_of(kernel: Kernel, block: Any, device: str = "sim:h100") -> KernelProfile | None:
-    """The profile of this kernel with blocks of this shape, or None.
-
-    The user's profiles (``gpushare profile``) take precedence over those that come with gpushare. Needs no GPU, unless
-    ``device`` names one of this machine.
-
-    Args:
-        kernel: the kernel.
-        block: threads per block, an int or up to three, x first.
-        device: ``"cuda:0"``, ``"sim:h100"``, or a GPU by its driver's name.
-
-    >>> from gpushare import Kernel
-    >>> unknown = Kernel("__global__ void nobody_measured_this() {}", "nobody_measured_this")
-    >>> print(profile_of(unknown, block=256))
-    None
-    """
-    key = ProfileKey.of(kernel, block, real_name(device))
+def kernel_profile(kernel: Kernel, block: Any, gpu: str) -> KernelProfile | None:
+    """What is known of this kernel with blocks of this shape on a GPU, named as its driver calls it; or None."""
+    key = ProfileKey.of(kernel, block, gpu)
     return ProfileStore().find(key) or _shipped_by_key().get(key)
 
 
-def device_profile(device: str = "sim:h100") -> DeviceProfile | None:
-    """The profile of a GPU's copies, or None; ``device`` as for :func:`profile_of`."""
-    name = real_name(device)
+def copy_profile(gpu: str) -> DeviceProfile | None:
+    """What is known of the copies of a GPU, named as its driver calls it; or None."""
     known = {each.conditions.device: each for each in shipped().devices}
-    return ProfileStore().device(name) or known.get(name)
-
-
-def real_name(device: str) -> str:
-    """The GPU's name from its driver.
-
-    >>> real_name("sim:h100"), real_name("NVIDIA L4")
-    ('NVIDIA H100 80GB HBM3', 'NVIDIA L4')
-    """
-    from gpushare.backends.cuda.device import cuda_device, is_cuda
-
-    if is_cuda(device):
-        return cuda_device(device).description.name
-    return SIMULATED.get(device.removeprefix("sim:"), device)
+    return ProfileStore().device(gpu) or known.get(gpu)
 
 
 def simulated_stand_in(name: str) -> str | None:

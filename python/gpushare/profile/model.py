@@ -11,7 +11,7 @@ from gpushare._core import Device, InvalidInput
 from gpushare.model.kernel_model import KernelModel
 from gpushare.profile.fit import fitted, kernel_model
 from gpushare.profile.fit_record import BlockFit
-from gpushare.profile.lookup import SIMULATED, profile_of, simulated_stand_in
+from gpushare.profile.lookup import SIMULATED, kernel_profile, simulated_stand_in
 from gpushare.profile.record import KernelProfile
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def model_of(launch: Launch, device: Device) -> KernelModel:
             f"{missing}: profiles are used on {', '.join(f'sim:{each}' for each in SIMULATED)}; run it there, or on "
             "a GPU with device='cuda:0'"
         )
-    profile = profile_of(launch.kernel, launch.block, SIMULATED[device.name])
+    profile = kernel_profile(launch.kernel, launch.block, SIMULATED[device.name])
     if profile is None:
         raise InvalidInput(
             f"{missing}, because there is no profile of it with blocks of {_shape(launch)} threads: measure it on that "
@@ -59,7 +59,7 @@ def known_model(launch: Launch, device: Device) -> KernelModel | None:
     if simulated_stand_in(device.name) is None and device.name not in SIMULATED:
         return None  # the bandwidth of its memory is not known
     try:
-        profile = profile_of(launch.kernel, launch.block, device.name)
+        profile = kernel_profile(launch.kernel, launch.block, device.name)
     except InvalidInput as error:
         warnings.warn(f"policies have no profile of {launch.kernel.name!r}: {error}", stacklevel=2)
         return None
@@ -68,8 +68,8 @@ def known_model(launch: Launch, device: Device) -> KernelModel | None:
 
 
 def rate_as_written(launch: Launch, device: Device) -> float:
-    """Blocks per nanosecond of the original kernel alone; 0 if it has no profile for this device."""
-    profile = profile_of(launch.kernel, launch.block, device.name)
+    """Blocks per nanosecond of the original kernel with the GPU to itself; 0 where nobody has measured it there."""
+    profile = kernel_profile(launch.kernel, launch.block, device.name)
     return profile.blocks / profile.median_alone_ns if profile else 0.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from gpushare.device import device
+from gpushare.model.devices import simulated_device
 from gpushare.profile.fit import fitted, fitted_copies
 from gpushare.profile.lookup import SIMULATED
 from gpushare.profile.record import DeviceProfile, KernelProfile
@@ -18,4 +18,4 @@ def with_fit(profile: Profile) -> Profile:
     if isinstance(profile, DeviceProfile):
         return fitted_copies(profile)
     simulated = next((name for name, real in SIMULATED.items() if real == profile.conditions.device), None)
-    return profile if simulated is None else fitted(profile, device(simulated))
+    return profile if simulated is None else fitted(profile, simulated_device(simulated))

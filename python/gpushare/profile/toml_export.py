@@ -15,6 +15,7 @@ from gpushare.files.atomic_write import write_atomically
 from gpushare.files.toml_text import ENCODING, toml_value
 from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.record import DeviceProfile, KernelProfile
+from gpushare.version import __version__
 
 FORMAT = 1
 LINE = 118
@@ -35,12 +36,10 @@ def write_profiles(path: Path, content: ProfileFile) -> None:
 
 def profiles_text(content: ProfileFile) -> str:
     """The file's text."""
-    import gpushare
-
     conditions = [each.conditions for each in (*content.kernels, *content.devices)]
     header = {
         "format": FORMAT,
-        "gpushare": gpushare.__version__,
+        "gpushare": __version__,
         "exported": datetime.now(UTC).isoformat(timespec="seconds"),
         "devices": sorted({each.device for each in conditions}),
         "drivers": sorted({each.driver for each in conditions}),

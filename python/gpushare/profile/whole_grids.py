@@ -11,17 +11,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gpushare import _core
 from gpushare._core import Device
-from gpushare.model.device_file import device_from_dict, device_to_dict
+from gpushare.fixed_parts import FixedParts, Part
+from gpushare.model.devices import changed_device
 from gpushare.model.kernel_model import KernelModel
+from gpushare.model.workload import Application, Launch, Workload
 from gpushare.profile.points import LAUNCH_NS, Point
 
 VARIATION_RATIOS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 
 
 def without_scheduler(device: Device) -> Device:
-    """The device in a trial: workers are launched at once, and quotas do not change."""
-    return device_from_dict({**device_to_dict(device), "delays": {"launch_us": LAUNCH_NS / 1e3}})
+    """The device as a trial uses it: workers are launched at once, and quotas stay as they are."""
+    return changed_device(device, delays=_core.CommandDelays(launch_ns=round(LAUNCH_NS)))
 
 
 def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point], device: Device) -> float:
@@ -45,11 +48,7 @@ def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point
 
 
 def grid_ns(model: KernelModel, blocks: int, point: Point, device: Device) -> int:
-    """Simulated time from the launch to the end of a grid at this point, in nanoseconds."""
-    from gpushare.backends.simulator.simulation import simulate
-    from gpushare.model.workload import Application, Launch, Workload
-    from gpushare.validation.split import FixedParts, Part
-
+    """From the launch to the end of a grid with so many SMs and blocks on each, simulated."""
     workload = Workload(model.name, (Application(model.name, (Launch(model, blocks),)),))
     policy = FixedParts("part", {model.name: Part(0, point.sms, point.residency)})
-    return simulate(workload, policy, device, 0, record=False).record.ends[0]
+    return _core.simulate(device, workload.on(device), policy, seed=0, record=False).ends[0]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.daemon.client.reach import answers
+from gpushare.daemon.client.server_socket import answers
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.settings import PROGRAMS, default_socket
 from gpushare.model.workload import PRIORITIES

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import CudaError, InvalidInput
+from gpushare.kernels.cuda_libraries import library_path
 from gpushare.recorded.interrupts import signals_for_program
 from gpushare.recorded.new_recording import NewRecording
 
@@ -98,8 +99,6 @@ def cupti_path() -> str:
     said = os.environ.get(CUPTI_VARIABLE)
     if said:
         return said
-    from gpushare.doctor.toolchain import library_path
-
     found = library_path("cupti") or _in_toolkit()
     if found is None:
         raise CudaError(f"libcupti.so, which records CUDA programs, was not found. Install: {INSTALL}")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from gpushare._core import Device
-from gpushare.device import device_names, simulated_device
 from gpushare.model.device_file import device_from_dict
+from gpushare.model.devices import device_names, simulated_device
 from gpushare.recorded.trace_format import DeviceRecord
 
 UNUSED_COPIES = {"bandwidth_gb_per_s": 25.0}

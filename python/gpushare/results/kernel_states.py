@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare import _core
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 from gpushare.model.workload import Launch, Workload
 
 if TYPE_CHECKING:

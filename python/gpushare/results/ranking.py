@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gpushare.compare import oracles
-from gpushare.plots.words import METRICS
+from gpushare.policy import oracles
+from gpushare.results.words import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
+from gpushare.providers import provided
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpushare.results.plot import ResultPlots
+    from gpushare.reports.plot import ResultPlots
 
 GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
 """Ratios; their mean over workloads is geometric, as in the papers."""
@@ -146,15 +147,13 @@ class Result:
     @property
     def plot(self) -> ResultPlots:
         """Plots: ``plot.timeline(policy)``, ``staircase(policy, sm)``, ``tradeoff(x, y)``, ``policies(metric)``."""
-        from gpushare.results.plot import ResultPlots
-
-        return ResultPlots(self)
+        plots: ResultPlots = provided("result_plots")(self)
+        return plots
 
     def to_html(self, path: str | Path) -> Path:
         """Writes a report in one self-contained file and returns its path."""
-        from gpushare.results.report import write_report
-
-        return write_report(self, Path(path))
+        written: Path = provided("write_report")(self, Path(path))
+        return written
 
     def to_perfetto(self, path: str | Path, policy: str | None = None, workload: str | None = None) -> Path:
         """Writes one run's trace for ui.perfetto.dev and returns its path."""
@@ -162,9 +161,8 @@ class Result:
 
     def save(self, path: str | Path) -> Path:
         """Writes all runs to one file, with the traces that were recorded, and returns its path."""
-        from gpushare.results.result_file import save_result
-
-        return save_result(self, Path(path))
+        written: Path = provided("save_result")(self, Path(path))
+        return written
 
     @staticmethod
     def load(path: str | Path) -> Result:
@@ -173,11 +171,9 @@ class Result:
         Raises:
             InvalidInput: the file is not a saved result, or comes from a newer version.
         """
-        from gpushare.results.result_file import load_result
-
-        return load_result(Path(path))
+        result: Result = provided("load_result")(Path(path))
+        return result
 
     def _repr_html_(self) -> str:
-        from gpushare.results.display import result_html
-
-        return result_html(self)
+        html: str = provided("result_html")(self)
+        return html

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.backends.cuda.conditions import Measured
 from gpushare.model.workload import Copy, Launch, Workload
+from gpushare.providers import provided
+from gpushare.results.kernel_states import kernel_states, preemptions
+from gpushare.results.measured import Measured
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpushare.results.plot import RunPlots
+    from gpushare.reports.plot import RunPlots
 
 
 @dataclass(frozen=True)
@@ -223,8 +225,6 @@ class Run:
         no quota; TORUN: it has a quota, and no block has started yet; RUNNING; TOEVICT: it has lost its quota, and its
         last blocks run; DONE, which has no length.
         """
-        from gpushare.results.kernel_states import kernel_states
-
         return kernel_states(self)
 
     def preemptions(self) -> pd.DataFrame:
@@ -233,8 +233,6 @@ class Run:
         ``preemptions``: number of times that a launch had to leave the GPU before its end; ``eviction_ns``: mean
         duration of that.
         """
-        from gpushare.results.kernel_states import preemptions
-
         return preemptions(self)
 
     def to_pandas(self) -> pd.DataFrame:
@@ -244,15 +242,13 @@ class Run:
     @property
     def plot(self) -> RunPlots:
         """Plots of this run: ``plot.timeline()``, ``plot.staircase(sm=0)``."""
-        from gpushare.results.plot import RunPlots
-
-        return RunPlots(self)
+        plots: RunPlots = provided("run_plots")(self)
+        return plots
 
     def to_perfetto(self, path: str | Path) -> Path:
         """Writes a trace for ui.perfetto.dev and returns its path."""
-        from gpushare.results.perfetto import write_perfetto
-
-        return write_perfetto(self, Path(path))
+        written: Path = provided("write_perfetto")(self, Path(path))
+        return written
 
     @cached_property
     def _operations(self) -> list[Launch | Copy]:
@@ -271,6 +267,5 @@ class Run:
         return table
 
     def _repr_html_(self) -> str:
-        from gpushare.results.display import run_html
-
-        return run_html(self)
+        html: str = provided("run_html")(self)
+        return html

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
+from gpushare.providers import provided
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -75,10 +77,9 @@ class ServerTrace:
         return self.instants[self.instants["track"] == "policy"]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """One lane per application: its jobs, waiting and running, and its part of the GPU."""
-        from gpushare.plots.server_trace import draw_server_trace
-
-        return draw_server_trace(self, ax)
+        """One lane per application: its jobs, waiting and running, and how much of the GPU it held."""
+        axes: Axes = provided("server_trace_plot")(self, ax)
+        return axes
 
     def _on(self, track: str) -> pd.DataFrame:
         return self.slices[self.slices["track"] == track]

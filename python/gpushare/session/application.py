@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.backends.base import Submitted
+from gpushare.checks import require, whole
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, require, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES, Application
 from gpushare.policy import Policy
-from gpushare.session.job import Job, Submitted
+from gpushare.session.job import Job
 
 if TYPE_CHECKING:
     from gpushare.session.session import Session

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
-from gpushare.model.kernel_model import number
-from gpushare.model.workload import Launch
+from gpushare.checks import number
 
 if TYPE_CHECKING:
     from gpushare.session.session import Session
@@ -116,13 +114,3 @@ class UnfinishedJobs:
             if len(self._jobs) >= self._look_at:
                 self._jobs = [each for each in self._jobs if not each.done()]
                 self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))
-
-
-@dataclass(frozen=True, eq=False)
-class Submitted:
-    """A submitted launch."""
-
-    launch: Launch
-    core: _core.Launch
-    program: _core.CudaProgram | None
-    arguments: Sequence[Any]

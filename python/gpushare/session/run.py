@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gpushare import _core
-from gpushare.model.kernel_model import require
+from gpushare.backends.base import is_ordering
+from gpushare.checks import require
 from gpushare.model.workload import Workload
-from gpushare.session.device import is_ordering
 
 if TYPE_CHECKING:
     from gpushare.session.application import SessionApplication

@@ -6,29 +6,32 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.backends.choice import backend_named
+from gpushare.checks import number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.devices import chosen
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name
 from gpushare.results.run import Run
+from gpushare.session.api import SessionApi
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
-from gpushare.session.device import session_device
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.session.run import begun_work, decided_by
 
 
-class Session:
+class Session(SessionApi):
     """Applications of this process share a GPU under a policy.
 
     A session makes kernels preemptible and schedules them in a separate thread, which holds the GIL only for policies
@@ -79,7 +82,7 @@ class Session:
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self._on = session_device(device, speed)
+        self._on = backend_named(chosen(device, "cuda:0")).session_device(speed)
         self.device = self._on.device
         self.policy = policy
         self.ordering = ordering
@@ -93,36 +96,19 @@ class Session:
         self._lock = threading.Lock()
         ends_here(self)
 
+    @override
     def application(
         self,
         name: str,
         priority: int = 0,
         weight: float = 1.0,
         deadline_ns: float | None = None,
-        floor: float | None = None,
+        min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> SessionApplication:
-        """A new application; it arrives with its first launch.
-
-        Args:
-            name: unique within the session.
-            priority: larger is more urgent.
-            weight: share of the GPU, for weighted policies.
-            deadline_ns: time after its first launch by which it should have ended, in nanoseconds. A first launch that
-                would miss it even alone, by its profile, is refused; ``status`` and the run report other misses.
-            floor: least speed beside other applications, relative to its speed alone, at most 1.
-            latency_ns: time after the submission of each launch by which it should have ended, in nanoseconds; refused
-                as a deadline is. The launches run first where the bound needs it, so the session must permit priorities
-                above 0.
-
-        Raises:
-            InvalidInput: the name is taken, the priority is above the session's ``highest_priority``, or a latency
-                bound is given and ``highest_priority`` is not above 0.
-            PolicyError: the session's policy has no priorities.
-        """
         self._require_open()
         require_name("an application's name", name)
-        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
         require_permitted_latency(name, latency_ns, self._highest_priority)
         with self._lock:
             taken = [each.name for each in self._applications]
@@ -132,48 +118,27 @@ class Session:
             self._applications.append(application)
         return application
 
+    @override
     def array(self, values: Any) -> DeviceArray:
-        """Copies host values to device memory."""
         return self._on.array(values)
 
+    @override
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> DeviceArray:
-        """Allocates zeroed device memory."""
         return self._on.zeros(shape, dtype)
 
+    @override
     def load(self, kernel: Kernel) -> None:
-        """Compiles and loads the kernel now instead of at its first launch.
-
-        Meanwhile other applications cannot start launches.
-        """
         self._require_open()
         self._on.load(kernel)
 
+    @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
-        """A variable of the kernel's source in device memory, as an array in its place; docs/guide/kernels.md.
-
-        The session has one copy of it for all kernels of the source. Wait for the jobs that use it.
-
-        Args:
-            kernel: a kernel of the source.
-            name: its C++ name, such as ``"ns::coefficient"``, the last part of it, or its symbol.
-            dtype: type of its elements; without it, arrays and structs of CUDA C++ are read as bytes.
-            shape: shape of the array.
-
-        Raises:
-            InvalidInput: there is no such variable (the message lists the known ones), or it has another size.
-        """
         self._require_open()
         require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
         return self._on.variable(kernel, name, dtype, shape)
 
+    @override
     def set_policy(self, policy: str | Policy) -> None:
-        """Replaces the policy; the new one learns the present state, and nothing of the previous policy's data.
-
-        Raises:
-            InvalidInput: there is no such policy, or it is an oracle.
-            PolicyError: it cannot serve one of the applications, or raises an error for the present state. The previous
-                policy stays.
-        """
         self._require_open()
         owned, name = own_policy(policy), policy_name(policy)
         with self._lock:  # no application may be added meanwhile that the new policy cannot serve
@@ -245,8 +210,8 @@ class Session:
         self._core.require_other_thread()
         require(not self._finished, "the session has been finished: open another one")
 
+    @override
     def close(self) -> None:
-        """Closes the session without waiting: running launches stop at the next block boundary."""
         was_finished, self._finished = self._finished, True
         self._core.close()  # also where another thread waits in finish()
         if was_finished:
@@ -260,14 +225,6 @@ class Session:
         self._on.forget()
         for each in self._applications:
             each._launches = []
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _submit(
         self,

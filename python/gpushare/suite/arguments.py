@@ -10,9 +10,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require, whole
-from gpushare.model.launch_arguments import LARGEST_DATA_SEED, Zeros
-from gpushare.model.launch_geometry import Extent
+from gpushare.arguments.launch_arguments import LARGEST_DATA_SEED, Zeros
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.checks import require, whole
+from gpushare.suite import KERNELS, Size
 
 if TYPE_CHECKING:
     from gpushare.suite import Case, SuiteKernel
@@ -50,17 +51,13 @@ def suite_kernel(name: str) -> SuiteKernel:
     >>> suite_kernel("triad").entry
     'triad'
     """
-    from gpushare.suite import KERNELS
-
     known = isinstance(name, str) and name in KERNELS
     require(known, f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}")
     return KERNELS[name]
 
 
 def require_size(size: str) -> None:
-    """Raises InvalidInput unless the suite has cases of this size."""
-    from gpushare.suite import Size
-
+    """Raise InvalidInput unless the suite has cases of this size."""
     sizes = get_args(Size)
     require(size in sizes, f"no size {size!r}; known: {', '.join(sizes)}")
 

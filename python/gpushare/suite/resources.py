@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.resource_usage import ResourceUsage
 from gpushare.suite.arguments import known_geometry
 
@@ -52,8 +53,6 @@ def suite_resources(kernel: SuiteKernel, arch: str, device: Device, size: str = 
         InvalidInput: NVRTC does not know the architecture.
         CudaError: CUDA's libraries are missing.
     """
-    from gpushare.kernels.kernel import Kernel
-
     compiled = Kernel(kernel.source_path, kernel.entry).compile(arch)
     _, block, shared_bytes = known_geometry()[kernel.name][size]
 

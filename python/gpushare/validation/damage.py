@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gpushare.model.kernel_model import require, whole
+from gpushare.checks import require, whole
 from gpushare.validation.settings import SPLIT, sms_of_first
 
 if TYPE_CHECKING:

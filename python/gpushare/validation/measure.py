@@ -13,8 +13,8 @@ from gpushare.backends.cuda.loaded_workload import CudaWorkload, LoadedLaunch
 from gpushare.backends.cuda.run import CudaRunner
 from gpushare.model.workload import Launch
 from gpushare.policy import Policy
-from gpushare.profile.conditions import conditions_now
-from gpushare.profile.effort import residencies
+from gpushare.profiling.conditions import conditions_now
+from gpushare.profiling.effort import residencies
 from gpushare.progress import tracked
 from gpushare.results.run import Run
 from gpushare.validation import settings as workloads

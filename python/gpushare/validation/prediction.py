@@ -17,6 +17,7 @@ from gpushare.progress import tracked
 from gpushare.results.run import Run
 from gpushare.validation import settings as workloads
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
+from gpushare.version import __version__
 
 Part = TypeVar("Part", SoloRuns, AloneRuns, PairRuns)
 
@@ -40,9 +41,8 @@ def predicted(recording: Recording, device: Device, progress: bool | None = None
 
 
 def _conditions() -> Conditions:
-    import gpushare
 
-    return Conditions(device="", driver="simulated", gpushare=gpushare.__version__, date="")
+    return Conditions(device="", driver="simulated", gpushare=__version__, date="")
 
 
 def _done(parts: Sequence[Part], predict: Callable[[Part], Part], what: str, progress: bool | None) -> tuple[Part, ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from gpushare._core import InvalidInput
 from gpushare.files.atomic_write import write_atomically
 from gpushare.profile.record import Conditions
+from gpushare.validation.damage import require_undamaged
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -130,8 +131,6 @@ class Recording:
             InvalidInput: it cannot be read, is not a recording, or is damaged; the message names file and key.
         """
         from pydantic import ValidationError
-
-        from gpushare.validation.damage import require_undamaged
 
         document = _document(path)
         found = document.pop("format", None) if isinstance(document, dict) else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpushare.model.kernel_model import require
+from gpushare.checks import require
 from gpushare.validation.recording import Recording
 from gpushare.validation.settings import SPLIT
 

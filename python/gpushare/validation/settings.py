@@ -8,11 +8,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpushare.model.kernel_model import number, require, whole
+from gpushare.checks import number, require, whole
+from gpushare.fixed_parts import FixedParts, Part
 from gpushare.model.workload import Application, Launch, Workload
 from gpushare.policy import Policy
 from gpushare.suite.arguments import suite_kernel
-from gpushare.validation.split import FixedParts, Part
 
 KERNELS = (
     "matrix_product", "nbody", "mandelbrot", "tpacf", "md5", "ray_trace", "dxtc", "coulombic_potential",

@@ -9,11 +9,14 @@ from collections import defaultdict
 from gpushare import _core
 from gpushare._core import Device
 from gpushare.backends.cuda.device import CudaDevice
-from gpushare.device import simulated_device
+from gpushare.model.devices import changed_device, simulated_device
+from gpushare.profile.lookup import simulated_stand_in
+from gpushare.profile.store import ProfileStore
 
 TIMED_BYTES = (1 << 16, 1 << 20, 1 << 24)
 """Sizes for a linear fit: below the smallest, latency alone determines the time; above the largest, bandwidth alone."""
 TIMED_REPEATS = 5
+DIRECTIONS = {"to_device": _core.Copy.Direction.TO_DEVICE, "to_host": _core.Copy.Direction.TO_HOST}
 PINNED = _core.HostMemory.PINNED
 
 
@@ -37,28 +40,17 @@ def known_by_measured_copies(device: CudaDevice) -> Device:
 
     The cost of a launch is that of the simulated device with this GPU's name, where there is one.
     """
-    from gpushare.profile.lookup import simulated_stand_in
-
     known = device.description
     stand_in = simulated_stand_in(known.name)
-    return Device(
-        name=known.name,
-        sms=known.sms,
-        clock_hz=known.clock_hz,
-        per_sm=known.per_sm,
-        granularity=known.granularity,
-        off_sm=known.off_sm,
+    return changed_device(
+        known,
         to_device=_engine(device, "to_device"),
         to_host=_engine(device, "to_host"),
         delays=simulated_device(stand_in).delays if stand_in else known.delays,
-        flops_per_s=known.flops_per_s,
-        memory_bytes=known.memory_bytes,
     )
 
 
 def _engine(device: CudaDevice, direction: str) -> _core.CopyEngine:
-    from gpushare.profile.store import ProfileStore
-
     own = ProfileStore().device(device.description.name)
     curves = [each for each in own.copies if (each.direction, each.memory) == (direction, "pinned")] if own else []
     if curves:
@@ -78,8 +70,6 @@ def engine_through(sizes: list[int], times_ns: list[int]) -> _core.CopyEngine:
 
 def timed_copies(device: CudaDevice, direction: str, sizes: tuple[int, ...]) -> list[int]:
     """Median times of copies from or to pinned memory by the host's clock, in nanoseconds."""
-    from gpushare.profile.copies import DIRECTIONS
-
     timer = _core.CopyTimer(device.core, max(sizes))
     return [
         round(statistics.median(host for host, _ in timer.measure(DIRECTIONS[direction], PINNED, size, TIMED_REPEATS)))

@@ -12,9 +12,11 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from gpushare import _core
 from gpushare._core import CudaError, Device, InvalidInput
 from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.device import simulated_device
 from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.kernel import Kernel
+from gpushare.model.devices import simulated_device
+from gpushare.profile.lookup import simulated_stand_in
+from gpushare.profile.model import known_model, rate_as_written
 
 if TYPE_CHECKING:
     from gpushare.model.operation import Launch
@@ -60,8 +62,6 @@ class CudaDevice:
         self.own = LoadedCode(self)
         self._loaded: WeakValueDictionary[MachineCode, _core.KernelCode] = WeakValueDictionary()
         self._models: WeakKeyDictionary[_core.KernelCode, Models] = WeakKeyDictionary()
-        from gpushare.profile.lookup import simulated_stand_in
-
         stand_in = simulated_stand_in(self.description.name)
         if stand_in is not None:
             self.core.know_as(simulated_device(stand_in))
@@ -131,8 +131,6 @@ class CudaDevice:
         self._models.clear()
 
     def _described(self, launch: Launch, code: _core.KernelCode) -> _core.KernelModel:
-        from gpushare.profile.model import known_model, rate_as_written
-
         threads, registers, shared_bytes = code.needs(launch.block, launch.shared_bytes)
         known = known_model(launch, self.description)
         costs = known.on(self.description) if known else UNKNOWN_COSTS

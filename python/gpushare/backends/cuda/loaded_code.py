@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import DeviceArray, Kept
+from gpushare.arguments.device_array import DeviceArray, Kept
 from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.module_variables import ModuleVariable, variable_named

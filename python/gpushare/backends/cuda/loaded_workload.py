@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gpushare import _core
+from gpushare.arguments.device_array import DeviceArray, Kept, allocate, from_host
+from gpushare.arguments.launch_arguments import Zeros
 from gpushare.backends.cuda.copies import BufferPool
 from gpushare.backends.cuda.device import CudaDevice
-from gpushare.backends.cuda.device_array import DeviceArray, Kept, allocate, from_host
 from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.model.launch_arguments import Zeros
 from gpushare.model.workload import Copy, Launch, Workload
 
 

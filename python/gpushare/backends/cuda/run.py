@@ -12,7 +12,9 @@ from functools import cached_property
 
 from gpushare import _core
 from gpushare._core import CudaError, HardwareSharing, InvalidInput
-from gpushare.backends.cuda.conditions import Measured
+from gpushare.backends.base import DEFAULT_TIMEOUT_S
+from gpushare.backends.baselines import is_baseline
+from gpushare.backends.cuda.conditions import measured_now
 from gpushare.backends.cuda.copies import BufferPool, known_by_measured_copies
 from gpushare.backends.cuda.device import CudaDevice, give_up_if_broken
 from gpushare.backends.cuda.energy_meter import EnergyMeter, meter_of, metered
@@ -22,28 +24,9 @@ from gpushare.model.workload import Launch, Workload
 from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.results.run import Run
 
-BASELINES = {
-    "hardware-serial": "one application after the other, original kernels",
-    "hardware-streams": "a stream per application, original kernels",
-    "hardware-priority": "a stream per application with hardware priorities: by priority, and among equals the one "
-    "that takes less time alone is more urgent",
-    "green-contexts": "a static partition of the SMs, in equal parts unless sized: green-contexts:40,92",
-}
-"""Scheduling by CUDA without gpushare, by the names under which it can be compared."""
-
-DEFAULT_TIMEOUT_S = 60.0
 Ended = Callable[[Callable[[], Sequence[str]]], bool]
 """Returns whether a run is to end; it can ask which launches are on the GPU."""
 ALONE_REPEATS = 5
-
-
-def is_baseline(policy: str | Policy) -> bool:
-    """Whether this names a baseline, in which the hardware schedules alone.
-
-    >>> is_baseline("hardware-streams"), is_baseline("green-contexts:40,92"), is_baseline("srtf")
-    (True, True, False)
-    """
-    return isinstance(policy, str) and policy.partition(":")[0] in BASELINES
 
 
 def is_ordered(policy: str | Policy) -> bool:
@@ -105,7 +88,7 @@ class CudaRunner:
             seed=repeat,
             alone_ns=alone,
             record=made,
-            measured=Measured.now(self.device, prepared.workload, prepared.core, made, joules),
+            measured=measured_now(self.device, prepared.workload, prepared.core, made, joules),
         )
 
     @cached_property

@@ -8,11 +8,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Cancelled
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.checks import whole
 from gpushare.daemon.client.job import DaemonJob
 from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.on_device import OnDevice, host_array
+from gpushare.arguments.on_device import OnDevice, host_array
+from gpushare.checks import require
 from gpushare.daemon.client.array_mapping import NOT_SHARED, ArrayMapping, mapping_of, mappings
 from gpushare.daemon.errors import WorkerLostError
-from gpushare.model.kernel_model import require
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.registrations import Registered

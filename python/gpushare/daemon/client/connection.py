@@ -11,16 +11,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gpushare.checks import require
 from gpushare.daemon.client.array import ArrayState
 from gpushare.daemon.client.job import DaemonJob
 from gpushare.daemon.client.link import Link
-from gpushare.daemon.client.recovery import replay
+from gpushare.daemon.client.recovery import ReplayLog, replay
 from gpushare.daemon.client.registrations import Registered
-from gpushare.daemon.client.replay import ReplayLog
 from gpushare.daemon.client.variable_places import VariablePlaces
 from gpushare.daemon.errors import DaemonGoneError, WorkerLostError
 from gpushare.daemon.protocol.limits import WELCOME_TIMEOUT_S
-from gpushare.model.kernel_model import require
 
 PAUSE_S = 0.1
 MOST_WORKERS_ASKED = 3

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import WorkerGone
+from gpushare.arguments.launch_geometry import MOST_TASKS, Extent, grid_of
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.array_mapping import array_of
 from gpushare.daemon.client.registrations import Registered
 from gpushare.daemon.errors import DaemonGoneError
-from gpushare.model.launch_geometry import MOST_TASKS, Extent, grid_of
 from gpushare.session.job import FutureLike
 
 if TYPE_CHECKING:

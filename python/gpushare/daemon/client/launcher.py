@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_geometry import Extent
 from gpushare.daemon.client.array import ArrayState
-from gpushare.daemon.client.registrations import Registered
 from gpushare.kernels.argument_packing import integer_range, pack, pointee_type
 from gpushare.kernels.parameters import Parameter
-from gpushare.model.launch_geometry import Extent
+
+if TYPE_CHECKING:
+    from gpushare.daemon.client.registrations import Registered
 
 Plain = (bool, int, float, bytes)
 

@@ -19,12 +19,12 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import Cancelled, DeviceError, InvalidInput, JobStatus
 from gpushare.daemon.client import open_links
-from gpushare.daemon.client.awaited_threads import start_thread
 from gpushare.daemon.client.greeting import greeted
 from gpushare.daemon.client.loss import Loss
-from gpushare.daemon.client.reach import answers, connected
-from gpushare.daemon.client.released_arrays import GivenBack
+from gpushare.daemon.client.open_links import start_thread
+from gpushare.daemon.client.released_memory import ReleasedMemory
 from gpushare.daemon.client.reply import Reply
+from gpushare.daemon.client.server_socket import answers, connected
 from gpushare.daemon.errors import DaemonGoneError, ProtocolError, WorkerLostError, from_message
 from gpushare.daemon.protocol.limits import PROTOCOL_VERSION
 from gpushare.daemon.protocol.wire import Channel, Message, close_all
@@ -73,7 +73,7 @@ class Link:
         self._channel = Channel(connected(path, trusted_uids))
         self._numbers = itertools.count(1)
         self._replies: dict[int, Reply] = {}
-        self._given_back = GivenBack()
+        self._given_back = ReleasedMemory()
         self._lost_jobs: list[tuple[Any, JobStatus, str]] = []
         self._loss: Loss | None = None
         self._waiting: list[int] = []  # one entry per waiting thread

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from gpushare.checks import require
 from gpushare.daemon.protocol.arena import Arena
-from gpushare.model.kernel_model import require
 
 
 class PinnedBlock:

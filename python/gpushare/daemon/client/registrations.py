@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from gpushare.arguments.launch_geometry import Extent, block_of
+from gpushare.checks import require, whole
 from gpushare.daemon.client import array_copies
+from gpushare.daemon.client.launcher import Launcher
 from gpushare.daemon.client.link import Link
 from gpushare.daemon.client.pinned_arrays import PinnedBlock, pinned_block_of
 from gpushare.daemon.client.reply import Reply
@@ -23,13 +26,11 @@ from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.kernel_wire import kernel_fields, model_fields, require_size
 from gpushare.daemon.protocol.limits import MOST_ARENAS
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, require, whole
-from gpushare.model.launch_geometry import Extent, block_of
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import MOST_SHARED_BYTES
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.application import DaemonApplication
-    from gpushare.daemon.client.launcher import Launcher
 
 LEAST_ARENA_BYTES = 1 << 20
 MOST_IDLE_ARENAS = 4
@@ -138,8 +139,6 @@ class Registered:
         return launcher
 
     def _launcher(self, kernel: AnyKernel, block: Extent, shared_bytes: int) -> Launcher:
-        from gpushare.daemon.client.launcher import Launcher
-
         with with_source(getattr(kernel, "text", "")):
             answer = self.link.request(
                 "shape", kernel=self._told(kernel).number, block=list(block), shared_bytes=shared_bytes

@@ -7,14 +7,16 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import _extent
-from gpushare.backends.cuda.on_device import host_array
+from gpushare.arguments.device_array import _extent
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.arguments.on_device import host_array
+from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.connection import Connection
@@ -26,20 +28,20 @@ from gpushare.daemon.client.status import DaemonStatus
 from gpushare.daemon.client.variable import found_variable
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.protocol.arena import Arena
-from gpushare.daemon.protocol.client_history import OwnPast
+from gpushare.daemon.protocol.client_history import ClientHistory
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
+from gpushare.session.api import SessionApi
 from gpushare.session.job import DEFAULT_TIMEOUT_S
 
 SEQUENCES = (list, tuple)
 
 
-class DaemonSession:
-    """A session in which applications of this process share a GPU with other processes. It is thread-safe.
+class DaemonSession(SessionApi):
+    """Applications of this process share a GPU with those of others. Any thread may use it.
 
     If the worker that holds the GPU is lost, the session connects to the next one automatically. A forked process that
     uses it gets its own connection; arrays, applications' jobs and jobs stay with the process that made them.
@@ -64,34 +66,20 @@ class DaemonSession:
         """The server's ordering, which does not change."""
         return self.status()["ordering"]
 
+    @override
     def application(
         self,
         name: str,
         priority: int = 0,
         weight: float = 1.0,
         deadline_ns: float | None = None,
-        floor: float | None = None,
+        min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> DaemonApplication:
-        """A new application; it arrives with its first launch.
-
-        Args:
-            name: unique within this session; another process may use the same.
-            priority: larger is more urgent.
-            weight: share of the GPU, for weighted policies.
-            deadline_ns: time after its first launch by which it should have ended, in nanoseconds.
-            floor: least speed beside other applications, relative to its speed alone, at most 1.
-            latency_ns: time after the submission of each launch by which it should have ended, in nanoseconds. The
-                launches run first where the bound needs it, so the configuration must permit priorities above 0.
-
-        Raises:
-            InvalidInput: the name is taken, or a value is out of range.
-            RefusedError: the server's configuration does not permit this priority, floor or latency.
-        """
         require_name("an application's name", name)
         require(name not in self._names, f"the session has an application {name!r} already: take another name")
         priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
-        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
         application = DaemonApplication(self, name, priority, terms)
         self._connection.ask(lambda registered: registered.application(application))
         self._names.add(name)
@@ -112,10 +100,10 @@ class DaemonSession:
         self._upload(state, host)
         return array
 
+    @override
     def zeros(
         self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False, shared: bool = False
     ) -> DaemonArray:
-        """Allocates zeroed device memory; waits while too little is free."""
         state = self._allocated(_extent(shape), np.dtype(dtype), durable, shared)
         self._connection.log.uploaded(state, None)
         return DaemonArray(self, state)
@@ -127,17 +115,13 @@ class DaemonSession:
         """
         return pinned_array(_extent(shape), np.dtype(dtype))
 
+    @override
     def load(self, kernel: Kernel) -> None:
-        """Compiles and loads the kernel now instead of at its first launch."""
         with with_source(kernel.text):
             self._connection.ask(lambda registered: registered.load(kernel))
 
+    @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
-        """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.
-
-        This session has its own copy of each variable. A lost worker takes them along; on the next one they have their
-        initial values again.
-        """
         require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
         require(isinstance(name, str), f"kernel {kernel.name!r}: a variable's name must be a text, got {name!r}")
         with with_source(kernel.text):
@@ -149,12 +133,12 @@ class DaemonSession:
         answer = self._asked("status")
         return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
 
-    def history(self, seconds: float) -> OwnPast:
-        """Launches, quotas and SMs of this session's applications in the last seconds."""
-        return OwnPast(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
+    @override
+    def history(self, seconds: float) -> ClientHistory:
+        return ClientHistory(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
 
+    @override
     def set_policy(self, policy: str) -> None:
-        """Changes the server's policy for all clients; for the server's operators."""
         self._connection.ask(lambda registered: registered.link.request("policy", policy=policy))
 
     def set_priority(self, application: str, priority: int) -> str:
@@ -202,17 +186,9 @@ class DaemonSession:
         finally:
             self.close()
 
+    @override
     def close(self) -> None:
-        """Ends the session without waiting: running launches stop at the next block boundary."""
         self._connection.close()
-
-    def __enter__(self) -> DaemonSession:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool, shared: bool) -> ArrayState:
         require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")

@@ -10,8 +10,8 @@ import msgpack
 Columns = dict[str, list[Any]]
 
 
-class OwnPast:
-    """Recent history of the applications of a client, as :meth:`gpushare.Session.history` returns it.
+class ClientHistory:
+    """What the applications of a client did in the last while, as :meth:`gpushare.Session.history` has it.
 
     Attributes:
         now_ns: time of the request. All times are nanoseconds since the start of the server's session.
@@ -34,8 +34,8 @@ class OwnPast:
         return self._tables["holds"]
 
 
-def packed_past(past: Any, suffix: str) -> bytes:
-    """The history of the applications with this suffix, which is removed from their names."""
+def packed_history(past: Any, suffix: str) -> bytes:
+    """Of the applications whose names end so, which they lose on the way."""
     tables = {name: _own(getattr(past, name)(), suffix) for name in ("operations", "quotas", "holds")}
     return msgpack.packb({"now_ns": past.now_ns} | tables)
 

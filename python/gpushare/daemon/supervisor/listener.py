@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.client.reach import TOO_LONG, is_too_long
+from gpushare.daemon.client.server_socket import TOO_LONG, is_too_long
 from gpushare.daemon.settings import gid_of
 
 BACKLOG = 128

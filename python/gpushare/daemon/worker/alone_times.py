@@ -8,22 +8,20 @@ from weakref import WeakKeyDictionary
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device import CudaDevice
+from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
-from gpushare.model.operation import Launch
+from gpushare.daemon.worker.served_session import ServedSession
 
 
 class AloneTimes:
     """Predictions, made once per kernel and block shape, and cached as long as the kernel.
 
     Args:
-        device: device of a session.
+        session: of all clients.
     """
 
-    def __init__(self, device: Any) -> None:
-        self._device = device
+    def __init__(self, session: ServedSession) -> None:
+        self._session = session
         self._known: WeakKeyDictionary[Any, dict[Any, tuple[float, float] | None]] = WeakKeyDictionary()
 
     def of(
@@ -47,18 +45,9 @@ class AloneTimes:
         self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None
     ) -> tuple[float, float] | None:
         try:
-            model = self._model(kernel, block, shared_bytes, code)
+            model = self._session.kernels.model(kernel, block, shared_bytes, code)
         except InvalidInput:
             return None  # a simulated device raises without a profile; for a GPU, is_profiled tells
         if not model.is_profiled:
             return None
-        return 1 / _core.rate_alone(self._device.description, model), model.latency_ns
-
-    def _model(self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None) -> _core.KernelModel:
-        description = self._device.description
-        if isinstance(kernel, KernelModel):
-            return kernel.on(description)
-        launch = Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes)
-        if isinstance(self._device, CudaDevice):
-            return self._device.model(launch, code and code.load(kernel))
-        return launch.model_on(description).on(description)
+        return 1 / _core.rate_alone(self._session.device.description, model), model.latency_ns

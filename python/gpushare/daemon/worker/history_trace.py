@@ -9,9 +9,8 @@ from itertools import count, groupby
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
 from perfetto.trace_builder.proto_builder import TraceProtoBuilder
 
-from gpushare.daemon.worker.history import Look
-from gpushare.daemon.worker.past import Past, PastHold, PastJob, PastQuota
-from gpushare.results.perfetto import SEQUENCE, slots
+from gpushare.daemon.worker.history import Look, Past, PastHold, PastJob, PastQuota
+from gpushare.reports.perfetto import SEQUENCE, slots
 
 MOST_WAITING = 16
 """Tracks of waiting jobs; further ones are counted, but not drawn."""

@@ -6,9 +6,9 @@ from __future__ import annotations
 from weakref import WeakValueDictionary
 
 from gpushare import _core
+from gpushare.arguments.launch_geometry import MOST_TASKS
 from gpushare.daemon.protocol.limits import MOST_UNFINISHED_JOBS
 from gpushare.daemon.settings import Settings
-from gpushare.model.launch_geometry import MOST_TASKS
 
 OWN_PART = 0.5
 """Part of a user's jobs that is divided equally among the user's places, so that every client of a user has some."""

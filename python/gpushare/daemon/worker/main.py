@@ -9,8 +9,8 @@ import os
 import signal
 import socket
 import sys
-from typing import Any
 
+from gpushare.checks import require
 from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.protocol.limits import MOST_MESSAGE_BYTES
@@ -18,25 +18,23 @@ from gpushare.daemon.protocol.wire import unpacked
 from gpushare.daemon.settings import PROGRAMS, Settings
 from gpushare.daemon.supervisor.worker_process import READY
 from gpushare.daemon.worker.history import keep_looking, look_at
+from gpushare.daemon.worker.kernel_session import KernelSession
+from gpushare.daemon.worker.served_programs import ServedPrograms
+from gpushare.daemon.worker.served_session import ServedSession
 from gpushare.daemon.worker.watchdog import watch
 from gpushare.daemon.worker.worker import OpenSession, Worker
 from gpushare.files.toml_file import checked
-from gpushare.model.kernel_model import require
 
 LOG = logging.getLogger("gpushare.daemon.worker.worker")
 EXIT_NO_DEVICE = 72
 """Exit status after an error in opening the device or the metrics port: another worker is not started at once."""
 
 
-def open_session(device: str, policy: str, ordering: str) -> Any:
-    """Opens the session that the worker's clients share."""
+def open_session(device: str, policy: str, ordering: str) -> ServedSession:
+    """What the worker's clients share."""
     if device == PROGRAMS:
-        from gpushare.programs.served_programs import ServedPrograms
-
         return ServedPrograms(policy, ordering)
-    from gpushare.daemon.worker.served_session import ServedSession
-
-    return ServedSession(device, policy, ordering)
+    return KernelSession(device, policy, ordering)
 
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:

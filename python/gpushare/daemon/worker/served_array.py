@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
 
 
 class ServedArray:

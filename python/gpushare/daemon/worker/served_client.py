@@ -217,14 +217,12 @@ class ServedClient:
         self._ends = []
 
     def _answer(self, message: Message, descriptors: list[int]) -> None:
-        from gpushare.daemon.worker.requests import HANDLERS
-
         number = number_of(message)
         require_version(message)
 
         def ask() -> Any:
             verb, request = request_in(message)
-            return HANDLERS[verb](self, request, number, descriptors)
+            return self.worker.handlers[verb](self, request, number, descriptors)
 
         try:
             self.answer_with(number, ask)

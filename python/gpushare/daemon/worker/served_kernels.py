@@ -9,11 +9,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.backends.base import AloneNs
 from gpushare.daemon.worker.handles import HandleTable
-from gpushare.daemon.worker.served_session import AloneNs
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker.served_client import ServedClient
@@ -115,7 +115,7 @@ class ServedKernels:
         Raises:
             InvalidInput: it cannot be loaded; or a CompileError.
         """
-        served, session = self[number], self._client.worker.session
+        served, session = self[number], self._client.worker.session.kernels
         if isinstance(served.kernel, Kernel):
             served.module = session.module_of(served.kernel)
             served.code = session.load(served.kernel, self._client.code)
@@ -137,7 +137,7 @@ class ServedKernels:
         client, ended = self._client, served.use()
         released = ended, client.worker.released
         try:
-            return client.worker.session.kernel(
+            return client.worker.session.kernels.kernel(
                 client.port, served.kernel, block, shared_bytes, alone, client.code, released
             )
         except BaseException:

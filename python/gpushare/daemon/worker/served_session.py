@@ -1,51 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session of a worker's clients: launches come through their rings without Python."""
+"""What a worker's clients share: a session whose work comes through their rings or from their programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import DeviceArray
-from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.kernels.kernel import Kernel
-from gpushare.kernels.module_variables import ModuleVariable
-from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
-from gpushare.model.operation import Launch
+from gpushare.daemon.settings import PROGRAMS
 from gpushare.model.service_level import Terms
-from gpushare.session.device import GpuInSession, estimates_for, session_device
-from gpushare.session.simulated_device import NO_VARIABLES, of_model
 
-AloneNs = tuple[float, float]
-"""Nanoseconds per block with the whole device at work, and of the first block."""
-Released = tuple[Callable[[], None], _core.ReleaseQueue]
-"""A function to call when a port has neither the kernel nor launches of it, and the queue for that call."""
+if TYPE_CHECKING:
+    from gpushare.backends.cuda.loaded_code import LoadedCode
+    from gpushare.daemon.worker.kernel_session import KernelSession
+    from gpushare.daemon.worker.served_programs import ServedPrograms
 
 
 class ServedSession:
-    """A session on a GPU, or on a simulated one in wall-clock time.
+    """Applications that share a device, of kernels or of programs.
 
-    Attributes:
-        device: the device as users see it.
-        sink: takes launches from the rings.
+    Args:
+        device: what users see of it.
+        sink: takes the work.
+        policy: that decides.
     """
 
-    def __init__(self, device: str, policy: str, ordering: str) -> None:
-        self._on = session_device(device, 1.0)
+    loaded_kernels = 0
+    """How many the device has, but for those with variables."""
+
+    def __init__(self, device: Any, sink: _core.SessionSink, policy: str) -> None:
+        self.device = device
+        self.sink = sink
         self._policy = policy
-        self.device = self._on.device
-        self._is_gpu = isinstance(self._on, GpuInSession)
-        if self._is_gpu:
-            estimates = estimates_for(self.device, ordering)
-            self.sink = _core.SessionSink(self.device.core, policy, ordering, estimates)
-        else:
-            self.sink = _core.SessionSink(self.device.description, policy, 0, 1.0, ordering)
+
+    @property
+    def kernels(self) -> KernelSession:
+        """The session, for what only one of kernels can do.
+
+        Raises:
+            InvalidInput: it is one of programs.
+        """
+        raise InvalidInput(
+            f"the device {self.device.name!r} schedules programs that were started with gpushare run: "
+            "connect to another device of this server for kernels"
+        )
+
+    @property
+    def programs(self) -> ServedPrograms:
+        """The session, for what only one of programs can do.
+
+        Raises:
+            InvalidInput: it is one of kernels.
+        """
+        raise InvalidInput(
+            f"the device {self.device.name!r} runs kernels of gpushare's API, and no programs: connect to the "
+            f"device {PROGRAMS!r}"
+        )
+
+    def new_code(self, take: Callable[[int], None]) -> LoadedCode | None:
+        """Where a client's kernels are loaded, with variables of its own; None where nothing is loaded.
+
+        Args:
+            take: is told of their bytes, and may refuse them.
+        """
+        return None
 
     def application(
         self, name: str, priority: int, terms: Terms, owner: str, owner_weight: float
@@ -63,85 +82,6 @@ class ServedSession:
         """Changes a priority."""
         _core.require_priority(self._policy, application.name, priority)
         application.set_priority(priority)
-
-    def new_code(self, take: Callable[[int], None]) -> LoadedCode | None:
-        """Loaded code of a client's kernels with its own variables; None on a simulated device.
-
-        Args:
-            take: called with the variables' bytes; it may raise to refuse them.
-        """
-        return LoadedCode(self.device, take, keeps_all=False) if self._is_gpu else None
-
-    def kernel(
-        self,
-        port: _core.ServerPort,
-        kernel: Kernel | KernelModel,
-        block: Extent,
-        shared_bytes: int,
-        alone: AloneNs | None,
-        code: LoadedCode | None,
-        released: Released,
-    ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Registers a kernel with this block at the port: its handle, and its parameters if arguments are checked.
-
-        Raises:
-            InvalidInput: this device cannot run it with this block.
-            CompileError: it does not compile.
-        """
-        if code is None:
-            return port.add_model(self._model(kernel, block, shared_bytes), alone, *released), None
-        if isinstance(kernel, KernelModel):
-            raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
-        loaded = code.load(kernel)
-        model = self.device.model(Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes), loaded)
-        parameters = self.device.compiled(kernel).parameters
-        total = max((each.offset + each.size for each in parameters), default=0)
-        places = [(each.offset, each.size) for each in parameters]
-        pointers = [each.offset for each in parameters if each.kind == "pointer"]
-        handle = port.add_cuda_kernel(model, total, loaded, block, shared_bytes, places, pointers, alone, *released)
-        return handle, [asdict(each) for each in parameters]
-
-    @property
-    def loaded_kernels(self) -> int:
-        """Number of kernels without variables on the GPU."""
-        return self.device.loaded_kernels if self._is_gpu else 0
-
-    def module_of(self, kernel: Kernel | KernelModel) -> str | None:
-        """Identity of its module's variables; None where it has none."""
-        if not self._is_gpu or isinstance(kernel, KernelModel):
-            return None
-        return self.device.compiled(kernel).module
-
-    def variable(
-        self, kernel: Kernel | KernelModel, name: str, code: LoadedCode | None
-    ) -> tuple[ModuleVariable, DeviceArray]:
-        """A variable of a client's copy: its description and its memory.
-
-        Raises:
-            InvalidInput: there is none of this name.
-        """
-        if code is None or isinstance(kernel, KernelModel):
-            raise InvalidInput(f"variable {name!r}: {NO_VARIABLES}")
-        found, module = code.found_variable(kernel, name)
-        return found, module.array(found, np.uint8)
-
-    def _model(self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int) -> _core.KernelModel:
-        description = self.device.description
-        if isinstance(kernel, KernelModel):
-            return of_model(kernel, 1, block, shared_bytes).kernel.on(description)
-        return Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes).model_on(description).on(description)
-
-    def zeros(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
-        """Allocates zeroed device memory."""
-        return self._on.zeros(shape, dtype)
-
-    def address_of(self, array: DeviceArray) -> int:
-        """The address for kernels; on a simulated device it is not used."""
-        return array.memory.address if self._is_gpu else 0
-
-    def load(self, kernel: Kernel, code: LoadedCode | None) -> _core.KernelCode | None:
-        """Compiles and loads the kernel now. On a GPU it is loaded as long as the result is referenced."""
-        return None if code is None else code.load(kernel)
 
     def set_policy(self, policy: str) -> None:
         """Changes the policy."""

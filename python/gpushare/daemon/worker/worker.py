@@ -18,6 +18,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import DeviceError, PolicyError
+from gpushare.checks import MOST_BYTES
 from gpushare.daemon.compiling.compilations import Compilations
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
 from gpushare.daemon.protocol.grant import Grant
@@ -27,12 +28,12 @@ from gpushare.daemon.settings import Settings
 from gpushare.daemon.worker.alone_times import AloneTimes
 from gpushare.daemon.worker.history import History, look_at
 from gpushare.daemon.worker.job_pools import JobPools
+from gpushare.daemon.worker.limited_share import LimitedShare
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
-from gpushare.daemon.worker.pace import Pace
 from gpushare.daemon.worker.pinning import Pinning
+from gpushare.daemon.worker.requests.handlers import HANDLERS
 from gpushare.daemon.worker.served_client import ServedClient
 from gpushare.files.toml_file import checked
-from gpushare.model.kernel_model import MOST_BYTES
 
 LOG = logging.getLogger("gpushare.daemon.worker.worker")
 EXIT_FAULT = 71
@@ -57,10 +58,11 @@ class Worker:
         history: snapshots of its status.
         alone_times: runtimes alone, by which turnarounds are normalized.
         ports: the clients' rings, which a thread without Python serves.
-        compilations: compilations of all clients' kernels.
-        job_pools: limits of jobs that a user's clients share.
-        released: arrays that no job uses any more.
-        opening: lock for opening an application and accounting its service level.
+        compilations: of all clients' kernels.
+        handlers: what is done about each request.
+        job_pools: places for jobs that a user's clients share.
+        released: arrays that no job needs any more.
+        opening: held while an application is opened and what it has been promised is noted.
     """
 
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
@@ -71,14 +73,15 @@ class Worker:
         self.accounts = MemoryAccounts(_memory_of(self.session, settings), settings.memory_bytes_per_user)
         self.pinning = Pinning(self.session.device)
         self.history = History()
-        self.alone_times = AloneTimes(self.session.device)
+        self.alone_times = AloneTimes(self.session)
         self.ports = _core.PortServer(self.session.sink)
         self.compilations = Compilations(settings)
+        self.handlers = HANDLERS
         self.released = _core.ReleaseQueue()
         self.opening = threading.RLock()  # reentrant: releases within the block may need it
         self.started_s = time.time()
         self.job_pools = JobPools(settings)
-        self._histories: dict[str, Pace] = {}
+        self._histories: dict[str, LimitedShare] = {}
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1
         self._lock = threading.Lock()
@@ -97,7 +100,7 @@ class Worker:
     def history_turn(self, client: ServedClient) -> AbstractContextManager[None]:
         """Waits for the limiter of histories: users have equal parts of the time; a user's clients are serialised."""
         users = {each.grant.user for each in self.clients} | {client.grant.user}
-        pace = self._histories.setdefault(client.grant.user, Pace())
+        pace = self._histories.setdefault(client.grant.user, LimitedShare())
         return pace.turn(MOST_SHARE_OF_HISTORIES / len(users), client.is_gone)
 
     def serve(self, supervisor: socket.socket) -> None:

@@ -7,7 +7,7 @@
 // fills the last wave of the one before. Whether that is better than an allocation of SMs is found out by measurement.
 // An application with a priority above 0 is latency-critical: its launches go first on every SM at once, the others
 // keep their quotas behind it, and some SMs are reserved for the next one. They are reserved, too, for applications
-// without priority whose small launches took much longer than they can.
+// without priority if their small launches took much longer than they can.
 //
 // Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
 // it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound

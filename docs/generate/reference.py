@@ -20,8 +20,8 @@ from table import markdown
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.backends.cuda.run import BASELINES
-from gpushare.cli import main
+from gpushare.backends.baselines import BASELINES
+from gpushare.cli import COMMANDS, main
 from gpushare.daemon.settings import Settings
 from gpushare.files.toml_file import Schema
 from gpushare.model.device_file import DeviceTable
@@ -109,8 +109,9 @@ def sentence(text: str) -> str:
 def cli_page() -> str:
     """Every command with its options."""
     parts = [CLI]
-    for name, command in main.commands.items():
-        parts += described(f"gpushare {name}", command, 2)
+    context = click.Context(main)
+    for name in COMMANDS:
+        parts += described(f"gpushare {name}", main.get_command(context, name), 2)
     return "\n\n".join(parts)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share one GPU among several applications under a policy, and see what each policy is worth.
+"""Schedules CUDA kernels from several applications on one GPU under a policy, and compares policies.
 
 >>> import gpushare as gs
 >>> pairs = gs.bundled_workload("ercbench").pairs()
@@ -8,6 +8,7 @@
 True
 """
 
+from gpushare import reports as reports  # what results, runs and workloads are shown by
 from gpushare._core import (
     Cancelled,
     CudaError,
@@ -21,28 +22,28 @@ from gpushare._core import (
     SimpleSlicing,
     State,
 )
-from gpushare.backends.simulator.simulation import run
+from gpushare.arguments.launch_arguments import Zeros
 from gpushare.compare import compare, policies
 from gpushare.connect import connect
 from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, ProtocolError, RefusedError, WorkerLostError
-from gpushare.device import device, device_names
+from gpushare.device import device
 from gpushare.kernels.compile_error import CompileError
 from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.module import Module
 from gpushare.kernels.transform import make_preemptible
+from gpushare.model.devices import device_names
 from gpushare.model.host_pace import HostPace
 from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_arguments import Zeros
 from gpushare.model.merged_workloads import together
 from gpushare.model.workload import Application, Copy, Launch, Workload, bundled_workload
 from gpushare.policy import Plan, Policy
-from gpushare.profile import profile_of
+from gpushare.profiling.known import profile_of
 from gpushare.results.result import Result
 from gpushare.results.run import Run
+from gpushare.run import run
 from gpushare.session.session import Session
-
-__version__ = "0.1.0"
+from gpushare.version import __version__ as __version__
 
 __all__ = [
     "Application",

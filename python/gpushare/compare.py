@@ -1,44 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job: the same workloads under several policies, side by side."""
+"""Compares policies: runs the same workloads under each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
-from itertools import product
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.backends.cuda.compare import compare_on_gpu, require_known_policy, require_no_profiling, runs_on_gpu
-from gpushare.backends.cuda.run import DEFAULT_TIMEOUT_S
-from gpushare.backends.simulator.pool import simulation_pool
-from gpushare.backends.simulator.simulation import (
-    LARGEST_SEED,
-    TIMEOUTS_S,
-    require_not_of_hardware,
-    simulate,
-)
-from gpushare.device import device as find_device
-from gpushare.model.kernel_model import number, require, whole
+from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S, Backend
+from gpushare.backends.baselines import require_known_policy
+from gpushare.backends.choice import backend_for
+from gpushare.backends.simulator.simulation import LARGEST_SEED
+from gpushare.checks import number, require, whole
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
+from gpushare.profiling.missing import profile_before_runs
 from gpushare.progress import tracked
+from gpushare.providers import provided
 from gpushare.results.result import Result
 from gpushare.results.run import Run
-
-Case = tuple[Workload, str | Policy, Device, int]
-"""One simulated run: the arguments of :func:`gpushare.backends.simulator.simulation.simulate`, a seed the last."""
 
 
 class PolicyTable(list[_core.PolicyEntry]):
     """A list of policies that Jupyter shows as a table."""
 
     def _repr_html_(self) -> str:
-        from gpushare.results.display import policies_html
-
-        return policies_html(self)
+        html: str = provided("policies_html")(self)
+        return html
 
 
 def policies() -> PolicyTable:
@@ -48,11 +39,6 @@ def policies() -> PolicyTable:
     ['fifo', 'mpmax', 'even']
     """
     return PolicyTable(_core.policies())
-
-
-def oracles() -> set[str]:
-    """The built-in policies that are told what no scheduler can know."""
-    return {entry.name for entry in _core.policies() if entry.is_oracle}
 
 
 def compare(
@@ -66,29 +52,30 @@ def compare(
     profile_missing: bool = False,
     progress: bool | None = None,
 ) -> Result:
-    """Runs every workload under every policy and keeps all runs.
+    """Runs every workload under every policy and returns all runs.
 
     Args:
-        workload: one, or several.
-        policies: names of built-in policies and instances of your own, in the order of the tables; all built-in
-            ones if left out. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
-            ``green-contexts:40,92``: what CUDA does by itself with the original kernels. A name
-            of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/reference/policies.md.
+        workload: one workload, or several.
+        policies: names of built-in policies and instances of :class:`gpushare.Policy`, in the order of the tables;
+            default: all built-in policies. On a GPU also ``hardware-serial``, ``hardware-streams``,
+            ``hardware-priority`` and ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An
+            ordering may stand before the name of a built-in policy, as in ``cumas+srtf``: docs/reference/policies.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
-        seed: of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`); a GPU
-            brings variation of its own, and its repeats are numbered from 0.
-        timeout: how long a run on a GPU may take, in seconds.
-        profile_missing: on a GPU, before the runs, profile those kernels of the workloads that have no profile there,
-            and keep the profiles as ``gpushare profile`` does. A warning names those of which none can be had
-            (docs/guide/profile.md).
+        seed: the seed of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`).
+            On a GPU the repeats are numbered from 0.
+        timeout: longest duration of one run on a GPU, in seconds.
+        profile_missing: on a GPU, before the runs, profile the kernels of the workloads that have no profile for this
+            GPU, and store the profiles as ``gpushare profile`` does (docs/guide/profile.md). A warning names the
+            kernels that cannot be profiled.
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
 
     Returns:
-        The result. A policy that fails is listed in ``result.errors`` with what it said; the others are not affected.
+        The result. A policy that fails is listed in ``result.errors`` with its message; the other policies are not
+        affected.
 
     Raises:
-        InvalidInput: a workload, a policy's name or the device cannot be, or two policies share a name.
+        InvalidInput: a workload, a policy's name or the device is not valid, or two policies share a name.
         CudaError: there is no such GPU, or a kernel faulted.
         TimeoutError: a run on a GPU took longer than ``timeout``.
 
@@ -101,28 +88,34 @@ def compare(
     contenders = _listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
     _require_usable(workloads, contenders, repeats, seed)
     timeout_s = number("timeout", timeout, *TIMEOUTS_S)
-    if any(runs_on_gpu(device, each) for each in workloads):
-        return compare_on_gpu(
-            workloads, contenders, device, repeats, progress, timeout_s=timeout_s, profile_missing=profile_missing
-        )
-    require_no_profiling(profile_missing)
-    seeds = range(seed, seed + repeats)
-    return _gather(_cases(workloads, contenders, device, seeds), progress, keep_traces=len(workloads) == 1)
-
-
-def _cases(
-    workloads: list[Workload], contenders: list[str | Policy], device: str | Path | Device, seeds: range
-) -> list[Case]:
+    backend = backend_for(device, *workloads, timeout_s=timeout_s)
     for contender in contenders:
-        require_not_of_hardware(contender)
-    places = [(each, _usable_device(device, each)) for each in workloads]
-    return [(each, policy, where, seed) for (each, where), policy, seed in product(places, contenders, seeds)]
+        backend.require_policy(contender)
+    if profile_missing:
+        profile_before_runs(workloads, backend, progress)
+    return compared_on(backend, workloads, contenders, repeats=repeats, seed=seed, progress=progress)
 
 
-def _usable_device(device: str | Path | Device, workload: Workload) -> Device:
-    where = find_device(device, workload.device)
-    workload.on(where)  # bad input is the caller's error, not every policy's
-    return where
+def compared_on(
+    backend: Backend,
+    workloads: Sequence[Workload],
+    contenders: Sequence[str | Policy],
+    *,
+    repeats: int = 1,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Result:
+    """As :func:`compare`, on a backend at hand, which may have kernels and data of earlier comparisons."""
+    cases = backend.cases(workloads, contenders, repeats, seed)
+    runs: list[Run] = []
+    errors: dict[str, str] = {}
+    with closing(backend.run_all(cases, keep_traces=len(workloads) == 1)) as outcomes:
+        for case, outcome in tracked(outcomes, len(cases), "running", progress):
+            if isinstance(outcome, PolicyError):
+                errors.setdefault(policy_name(case.policy), f"{outcome} ({case.subject})")
+            elif outcome is not None:
+                runs.append(outcome)
+    return Result([run for run in runs if run.policy not in errors], errors)
 
 
 def _listed(values: Any, what: str) -> list[Any]:
@@ -150,18 +143,3 @@ def _require_usable(workloads: list[Workload], contenders: list[str | Policy], r
     for each in workloads:
         same = [other for other in workloads if other.name == each.name]
         require(len(same) == 1, f"two workloads are named {each.name!r}; give one of them another name")
-
-
-def _gather(cases: list[Case], progress: bool | None, *, keep_traces: bool) -> Result:
-    """Runs the cases on all cores and collects them in order."""
-    runs: list[Run] = []
-    errors: dict[str, str] = {}
-    with simulation_pool() as pool:
-        futures: list[Future[Run]] = [pool.submit(simulate, *case, record=keep_traces) for case in cases]
-        waiting = tracked(zip(cases, futures, strict=True), len(cases), "running", progress)
-        for (each, policy, _, seed), future in waiting:
-            try:
-                runs.append(future.result())
-            except PolicyError as error:
-                errors.setdefault(policy_name(policy), f"{error} (workload {each.name!r}, seed {seed})")
-    return Result([run for run in runs if run.policy not in errors], errors)

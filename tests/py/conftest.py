@@ -21,9 +21,9 @@ os.environ["MPLBACKEND"] = "Agg"
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.backends.cuda.conditions import Measured
 from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.recorded.capture import LIBRARY, capture
+from gpushare.results.measured import Measured
 
 BIG_ARRAY = np.arange(1000, dtype=np.float32)
 GPU_NAME = "NVIDIA H100 80GB HBM3"

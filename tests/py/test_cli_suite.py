@@ -12,8 +12,8 @@ from messages import assert_names
 import gpushare as gs
 from gpushare.kernels.resource_usage import ResourceUsage
 from gpushare.suite import KERNELS
-from gpushare.suite.check import SuiteCheck
 from gpushare.suite.resources import Occupancy, SuiteResources
+from gpushare.validation.suite_kernels import SuiteCheck
 
 ROOT = pathlib.Path(__file__).parents[2]
 

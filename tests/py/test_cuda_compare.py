@@ -8,7 +8,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.backends.cuda import compare as cuda_compare
+from gpushare.backends.cuda import backend as cuda_backend
 
 
 class SimulatedRunner:
@@ -40,8 +40,8 @@ class SimulatedRunner:
 def runner(monkeypatch):
     """The runner of the next comparison."""
     made = []
-    monkeypatch.setattr(cuda_compare, "cuda_device", lambda name: name)
-    monkeypatch.setattr(cuda_compare, "CudaRunner", lambda *args: made.append(SimulatedRunner(*args)) or made[-1])
+    monkeypatch.setattr(cuda_backend, "cuda_device", lambda name: name)
+    monkeypatch.setattr(cuda_backend, "CudaRunner", lambda *args: made.append(SimulatedRunner(*args)) or made[-1])
     return made
 
 

@@ -13,7 +13,7 @@ from messages import raises_naming
 import gpushare as gs
 from gpushare.backends.cuda import energy_meter
 from gpushare.backends.cuda.energy_meter import LEAST_RUN_NS, EnergyMeter, EnergyUnknownError, meter_of, metered
-from gpushare.results.result_file import CONTENT
+from gpushare.reports.result_file import CONTENT
 
 
 class RefusalError(Exception):

@@ -10,7 +10,7 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
 from gpushare.kernels.argument_packing import pack
 from gpushare.kernels.fast_packing import QuickPacking
 from gpushare.kernels.parameters import Parameter, parameter_types, parameters_of

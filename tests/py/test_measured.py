@@ -10,13 +10,15 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.backends.cuda.run import BASELINES
+from gpushare.backends.baselines import BASELINES
+from gpushare.backends.choice import backend_for
+from gpushare.backends.cuda.backend import CudaBackend
 from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.residency import residency
-from gpushare.results.display import mini_timeline
-from gpushare.results.report_text import headline
-from gpushare.results.report_traces import compact
-from gpushare.results.result_file import CONTENT
+from gpushare.reports.display import mini_timeline
+from gpushare.reports.report_text import headline
+from gpushare.reports.report_traces import compact
+from gpushare.reports.result_file import CONTENT
 
 GPU_NAME = "NVIDIA H100 80GB HBM3"
 BY_HARDWARE = "hardware-streams"
@@ -223,7 +225,7 @@ def test_run_prints_a_dash_and_no_seed(command):
 
 
 def test_devices_lists_gpus_first(call, monkeypatch, by_hardware):
-    from gpushare.cli import devices
+    from gpushare.cli.devices import devices
 
     known = gs.device
 
@@ -241,7 +243,8 @@ def test_devices_lists_gpus_first(call, monkeypatch, by_hardware):
 
 
 def test_auto_is_the_environment_then_the_workloads_own(monkeypatch):
-    from gpushare.backends.cuda.compare import runs_on_gpu
+    def runs_on_gpu(device, workload):
+        return isinstance(backend_for(device, workload), CudaBackend)
 
     real, simulated = gs.bundled_workload("suite_pair"), gs.bundled_workload("ercbench")
     assert (runs_on_gpu("auto", real), runs_on_gpu("auto", simulated)) == (True, False)

@@ -8,8 +8,8 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
+from gpushare.arguments.launch_arguments import checked_arguments
 from gpushare.daemon.client.array import ArrayState, DaemonArray
-from gpushare.model.launch_arguments import checked_arguments
 
 FOR_HOST = "array.numpy()"
 

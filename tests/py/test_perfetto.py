@@ -11,7 +11,7 @@ pytest.importorskip("perfetto")
 
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-from gpushare.results.perfetto import quota_words, residency_changes, slots, sm_groups, steps, waiting_launches
+from gpushare.reports.perfetto import quota_words, residency_changes, slots, sm_groups, steps, waiting_launches
 
 
 @pytest.fixture(scope="module")

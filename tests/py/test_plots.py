@@ -13,7 +13,7 @@ from gpushare.plots.labels import label_points, overlap, spread_apart
 from gpushare.plots.palette import application_colours
 from gpushare.plots.residency import binned, residency
 from gpushare.plots.staircase import staircase
-from gpushare.plots.words import duration, plain, shortened, time_unit
+from gpushare.results.words import duration, plain, shortened, time_unit
 
 PAIRS = gs.bundled_workload("ercbench").pairs()
 

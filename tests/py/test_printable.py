@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from gpushare.cli import main
 from gpushare.cli.output import print_document, print_table
-from gpushare.cli.server_view import APPLICATION_COLUMNS, CLIENT_COLUMNS, application_rows, client_rows, headline
+from gpushare.cli.tables.server import APPLICATION_COLUMNS, CLIENT_COLUMNS, application_rows, client_rows, headline
 from gpushare.daemon.supervisor.listener import Listener
 from gpushare.printable import printable
 

@@ -18,8 +18,8 @@ from gpushare.cli import main
 from gpushare.model.workload import bundled_workload
 from gpushare.profile import Conditions, CopyCurve, DeviceProfile, KernelProfile
 from gpushare.profile.store import ProfileStore
-from gpushare.profile.targets import of_suite, of_workload
 from gpushare.profile.toml_export import ProfileFile, write_profiles
+from gpushare.profiling.targets import of_suite, of_workload
 
 ROOT = pathlib.Path(__file__).parents[2]
 CONDITIONS = Conditions("NVIDIA Nothing", "580", "0.1.0", "2026-11-21T06:00:00+00:00")
@@ -69,15 +69,15 @@ def test_a_fit_does_not_undo_what_was_measured_meanwhile(monkeypatch):
         ProfileStore().save(replace(before, conditions=newer))
         return replace(before, conditions=FITTED)
 
-    monkeypatch.setattr("gpushare.profile.stored_fit.with_fit", fit_while_somebody_measures)
+    monkeypatch.setattr("gpushare.cli.profile.with_fit", fit_while_somebody_measures)
     said = profile("--fit").stderr
     assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [newer, newer]
-    assert "2 were measured anew meanwhile" in said
+    assert "2 were measured again meanwhile" in said
 
 
 def test_a_fit_is_kept(monkeypatch):
     profile("--import", "some.toml")
-    monkeypatch.setattr("gpushare.profile.stored_fit.with_fit", lambda each: replace(each, conditions=FITTED))
+    monkeypatch.setattr("gpushare.cli.profile.with_fit", lambda each: replace(each, conditions=FITTED))
     assert "meanwhile" not in profile("--fit").stderr
     assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [FITTED, FITTED]
 

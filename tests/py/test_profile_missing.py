@@ -9,13 +9,13 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.backends.cuda import compare as cuda_compare
+from gpushare.backends.cuda import backend as cuda_backend
 from gpushare.model.workload import bundled_workload
 from gpushare.profile import Conditions, KernelProfile, lookup
-from gpushare.profile import keep as keeping
 from gpushare.profile.key import source_hash
-from gpushare.profile.missing import measure_missing, variables_of_its_own
 from gpushare.profile.store import ProfileStore
+from gpushare.profiling import keep as keeping
+from gpushare.profiling.missing import measure_missing, variables_of_its_own
 
 H100 = lookup.SIMULATED["h100"]
 SOURCE = """
@@ -111,7 +111,7 @@ def test_what_cannot_be_profiled_is_named(measured):
     )
     assert left == {
         "scale": "it runs as a whole: preemptible=False was asked for",
-        "in_turn": "it keeps what nobody puts back before it runs again, in turn, deep::sums",
+        "in_turn": "its results depend on earlier launches, through turn, deep::sums",
         "fails": "its grid is too large",
     }
     assert measured == []
@@ -173,8 +173,8 @@ class Runner:
 @pytest.fixture
 def gpu(monkeypatch, measured):
     made = Gpu()
-    monkeypatch.setattr(cuda_compare, "cuda_device", lambda name: made)
-    monkeypatch.setattr(cuda_compare, "CudaRunner", Runner)
+    monkeypatch.setattr(cuda_backend, "cuda_device", lambda name: made)
+    monkeypatch.setattr(cuda_backend, "CudaRunner", Runner)
     return made
 
 
@@ -183,7 +183,7 @@ def test_runs_come_after_profiles(gpu, measured):
         warnings.simplefilter("always")
         result = gs.compare(workload(launch(), launch("in_turn")), ["fifo"], profile_missing=True)
     assert [run.seed for run in result.runs] == [1]
-    assert [str(each.message).partition(":")[0] for each in said] == ["'in_turn' is left without a profile"]
+    assert [str(each.message).partition(":")[0] for each in said] == ["'in_turn' has no profile"]
     assert gs.run(workload(launch(grid=5)), "fifo", profile_missing=True).seed == 1
     assert len(measured) == 1
 
@@ -221,8 +221,7 @@ def test_the_command_line(gpu, measured, call, command, monkeypatch, tmp_path):
     (tmp_path / "mine.toml").write_text(FILE)
     said = call(*command, "mine.toml", "--profile-missing").stderr
     assert said == (
-        "gpushare: 'in_turn' is left without a profile: it keeps what nobody puts back before it runs again, in turn, "
-        "deep::sums\n"
+        "gpushare: 'in_turn' has no profile: its results depend on earlier launches, through turn, deep::sums\n"
     )
     assert [each.kernel.name for each in measured] == ["scale"]
 

@@ -22,13 +22,13 @@ from gpushare.profile import (
     KernelProfile,
     RateCurve,
     lookup,
-    profile_of,
 )
 from gpushare.profile import store as store_module
 from gpushare.profile.document import from_document, to_document
 from gpushare.profile.key import ProfileKey, source_hash
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.toml_export import ProfileFile, profiles_text, read_profiles, write_profiles
+from gpushare.profiling.known import device_profile, profile_of
 
 H100 = "NVIDIA H100 80GB HBM3"
 SOURCE = 'extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= 2; }'
@@ -157,7 +157,7 @@ def test_lookup_prefers_the_users_own(tmp_path):
     lookup._shipped_by_key.cache_clear()
     assert profile_of(KERNEL, (32, 8)) == profile_of(KERNEL, (32, 8, 1), H100) == kernel_profile()
     assert profile_of(KERNEL, (32, 8), "sim:gtx480") is None
-    assert lookup.device_profile() == DEVICE
+    assert device_profile() == DEVICE
     ProfileStore().save(kernel_profile(registers=99))
     assert profile_of(KERNEL, (32, 8)).registers == 99
 

@@ -4,11 +4,11 @@
 import numpy as np
 import pytest
 
-from gpushare.profile import trial
-from gpushare.profile.counters import METRICS, counters_of
-from gpushare.profile.effort import residencies, sm_counts
-from gpushare.profile.energy import EnergyUnknownError, energy_of, per_piece
-from gpushare.profile.trial import Trial
+from gpushare.profiling import trial
+from gpushare.profiling.counters import METRICS, counters_of
+from gpushare.profiling.effort import residencies, sm_counts
+from gpushare.profiling.energy import EnergyUnknownError, energy_of, per_piece
+from gpushare.profiling.trial import Trial
 
 STEP_NS = 1000
 
@@ -155,7 +155,7 @@ def test_energy_between_two_updates():
 
 def test_energy_without_that_of_the_data(monkeypatch):
     board = Board()
-    monkeypatch.setattr("gpushare.profile.energy.time.monotonic_ns", lambda: board.now_ns)
+    monkeypatch.setattr("gpushare.profiling.energy.time.monotonic_ns", lambda: board.now_ns)
     monkeypatch.setattr(per_piece, "__defaults__", (lambda: board.now_ns,))
 
     def launch():

@@ -23,7 +23,7 @@ from intercepted import OUT_OF_MEMORY, Lines, value_after
 from messages import assert_names, raises_naming
 
 import gpushare as gs
-from gpushare.daemon.client.reach import answers
+from gpushare.daemon.client.server_socket import answers
 from gpushare.programs.coverage import descendants
 from gpushare.programs.driver_folder import LIBRARY
 from gpushare.programs.escapes import escapes_of, findings_of
@@ -196,7 +196,7 @@ def test_a_process_that_uses_the_driver_past_the_library_is_told(place):
     shutil.copy(stand_in_gpu.library(), linked)
     ended = place.run(sys.executable, "-c", past.replace(str(stand_in_gpu.library()), str(linked)))
     assert ended.returncode == 0
-    assert "past gpushare" in ended.stderr
+    assert "driver without gpushare" in ended.stderr
 
 
 def test_times_are_kept_for_the_next_run(place):
@@ -447,7 +447,7 @@ def test_a_path_that_is_no_text_hides_no_process(place):
     past = f"import ctypes, os, time; ctypes.CDLL(os.fsdecode({library!r})); time.sleep(2)"
     ended = place.run(sys.executable, "-c", past)
     assert ended.returncode == 0
-    assert "past gpushare" in ended.stderr
+    assert "driver without gpushare" in ended.stderr
 
 
 @pytest.mark.timeout(3600 if "GPUSHARE_PROGRAM_KILLS" in os.environ else 120)

@@ -8,7 +8,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.doctor.toolchain import library_path
+from gpushare.kernels.cuda_libraries import library_path
 from gpushare.recorded import capture as capturing
 from gpushare.recorded.capture import capture
 from gpushare.recorded.conversion import converted
@@ -204,7 +204,7 @@ def test_without_the_library_or_cupti_there_is_a_way_out(monkeypatch, tmp_path):
     with raises_naming(gs.CudaError, "CUPTI"):
         capture(["true"], tmp_path / "t")
     monkeypatch.setattr(capturing, "LIBRARY", tmp_path)
-    monkeypatch.setattr("gpushare.doctor.toolchain.library_path", lambda _: None)
+    monkeypatch.setattr("gpushare.recorded.capture.library_path", lambda _: None)
     monkeypatch.setattr(capturing, "TOOLKIT_CUPTI", ())
     monkeypatch.delenv("GPUSHARE_RECORD_CUPTI", raising=False)
     with raises_naming(gs.CudaError, "libcupti.so"):

@@ -1,29 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the reproduction of CD-search rests on, with a few of its mixes; docs/papers/cd-search.md has the figures."""
 
-from dataclasses import replace
-from types import SimpleNamespace
-
 import pytest
 from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.backends.cuda.conditions import Measured
 from gpushare.profile.lookup import shipped
-from gpushare.reproduce import cd_search_energy, reproduce
-from gpushare.reproduce.cd_search_classes import (
+from gpushare.reproduce import reproduce
+from gpushare.reproduce.cd_search.classes import (
     best_threshold,
     is_memory_bound,
     mixes_wrong,
     paper_section,
     suite_section,
 )
-from gpushare.reproduce.cd_search_energy import energy_sections
-from gpushare.reproduce.cd_search_modes import FOUR_MEMORY, FOUR_MIXED, PAPER, SimulatedMixes, heterogeneous
-from gpushare.reproduce.cd_search_runs import MixRun, first_runs, run_mixes
-from gpushare.reproduce.cd_search_sensitivity import _with_bandwidth
-from gpushare.reproduce.cd_search_suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
+from gpushare.reproduce.cd_search.modes import FOUR_MEMORY, FOUR_MIXED, PAPER, SimulatedMixes, heterogeneous
+from gpushare.reproduce.cd_search.runs import MixRun, first_runs, run_mixes
+from gpushare.reproduce.cd_search.sensitivity import _with_bandwidth
+from gpushare.reproduce.cd_search.suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
 
 
 @pytest.fixture(scope="module")
@@ -183,69 +178,3 @@ def test_a_device_is_refused_where_there_is_nothing_to_run_on_it():
 def test_eq_1_by_counters():
     demand = _core.off_sm_demand_by_counters(most_ipc=4, apki=250, line_bytes=32, clock_hz=2e9)
     assert demand == 4 * 0.25 * 32 * 2e9
-
-
-@pytest.fixture
-def board(monkeypatch):
-    """A GPU whose runs are simulated ones; the board uses 100 W, and 50 more where nobody searches."""
-
-    class Runner:
-        def __init__(self, gpu):
-            pass
-
-        def prepare(self, workload):
-            return workload
-
-        def warm_up(self, prepared):
-            pass
-
-        def run(self, workload, policy, repeat, *, record):
-            run = gs.run(workload, policy, device="sim:h100", record=record)
-            watts = 150 if policy == "even" else 100
-            joules = None if workload.name in untold else watts * run.record.makespan / 1e9
-            return replace(run, measured=Measured("", "", "", (), {}, board_joules=joules))
-
-    untold = set()
-    gpu = SimpleNamespace(description=SimpleNamespace(name="a GPU"))
-    monkeypatch.setattr(cd_search_energy, "cuda_device", lambda name: gpu)
-    monkeypatch.setattr(cd_search_energy, "CudaRunner", Runner)
-    monkeypatch.setattr(cd_search_energy, "meter_of", lambda gpu: object())
-    monkeypatch.setattr(cd_search_energy, "LENGTH_NS", 4e6)
-    return untold
-
-
-MEMORY_PAIRS = [("lbm", "streamcluster"), ("lbm", "bfs")]
-
-
-@pytest.fixture(scope="module")
-def launches_of_memory():
-    applications = [gs.Application(name, (gs.Launch.of_suite(name),)) for name in ("lbm", "streamcluster", "bfs")]
-    return first_runs(applications, "sim:h100", 1e6)
-
-
-def energy(known, device="cuda:0"):
-    return energy_sections(MEMORY_PAIRS, known, ["even", "cd-search"], device, progress=False)
-
-
-def test_energy_stands_beside_the_throughput(board, launches_of_memory):
-    (section,) = energy(launches_of_memory)
-    assert section.title == "Energy of memory-bound pairs on a GPU"
-    assert list(section.table["pairs"]) == [2, 2]
-    assert list(section.table["power, mean"]) == ["150 W", "100 W"]
-    assert section.table.at["cd-search", "power over even, mean"] == "-33.3%"
-    assert section.table.at["even", "energy over even, mean"] == "+0.0%"
-    assert section.table.at["cd-search", "energy over even, mean"].startswith("-")
-
-
-def test_a_pair_whose_energy_is_unknown_is_left_out(board, launches_of_memory):
-    board.add("lbm+bfs")
-    (section,) = energy(launches_of_memory)
-    assert list(section.table["pairs"]) == [1, 1]
-    board.add("lbm+streamcluster")
-    assert energy(launches_of_memory) == []
-
-
-def test_no_energy_where_no_board_tells(board, launches_of_memory, monkeypatch):
-    assert energy(launches_of_memory, "sim:h100") == []
-    monkeypatch.setattr(cd_search_energy, "meter_of", lambda gpu: None)
-    assert energy(launches_of_memory) == []

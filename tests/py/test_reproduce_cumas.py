@@ -6,10 +6,7 @@ import pytest
 import gpushare as gs
 from gpushare.backends.simulator.simulation import alone_times
 from gpushare.reproduce import reproduce
-from gpushare.reproduce.cumas import PAPER, permutations, policy_of
-from gpushare.reproduce.cumas_arrivals import small_among_large
-from gpushare.reproduce.cumas_elsewhere import without_delays
-from gpushare.reproduce.cumas_scaled import every_launch, modelled, scaled_applications
+from gpushare.reproduce.cumas.runs import PAPER, permutations
 
 # Table 1: copies to the device and their MB, copies to the host and their MB, kernels.
 TABLE_1 = {
@@ -90,46 +87,3 @@ def test_parts_of_a_grid_tell_its_time(cumas):
     table = next(table for title, table in cumas.items() if title.startswith("Fig. 12"))
     assert table.at["mean error", "from 1/2"] <= table.at["mean error", "from 1/8"]
     assert table.at["mean error", "from 1/2"] < 0.15
-
-
-def test_pieces_let_small_applications_in(cumas):
-    table = cumas["Copies in pieces: 1 MB behind 1 GB"]
-    assert table.at["whole copies", "small, mean us"] > 20 * table.at["pieces, 2% lost", "small, mean us"]
-    for lost, at_most in (("pieces, 2% lost", 0.021), ("pieces, 10% lost", 0.105)):
-        kept = table.at[lost, "large, GB/s"] / table.at["whole copies", "large, GB/s"]
-        assert 0 < 1 - kept < at_most
-
-
-def test_open_arrivals_have_small_ones_among_them():
-    workload = small_among_large(0)
-    small = [each for each in workload.applications if each.name.startswith("small")]
-    assert len(small) > 40
-    assert len(workload.applications) - len(small) == 18
-
-
-def test_applications_elsewhere_keep_the_proportions():
-    lengths = {launch: 300_000 if launch.args.size == "large" else 40_000 for launch in every_launch_once()}
-    ns_per_byte = 1 / 55
-    workload = scaled_applications(lengths, ns_per_byte)
-    for scaled in workload.applications:
-        copies = [each.bytes for each in scaled.operations if isinstance(each, gs.Copy)]
-        launches = [each for each in scaled.operations if isinstance(each, gs.Launch)]
-        assert sum(copies) == pytest.approx((TABLE_1[scaled.name][1] + TABLE_1[scaled.name][3]) * 1e6 / 8, rel=0.04)
-        alone_ns = sum(copies) * ns_per_byte + sum(lengths[each] for each in launches)
-        assert alone_ns == pytest.approx(0.5e9 * ns_per_byte / 0.2 / 8, rel=0.06)
-        assert len(launches) > 0
-
-
-def every_launch_once():
-    return every_launch().applications[0].operations[::2]
-
-
-def test_the_prediction_is_what_orderings_know():
-    h100 = gs.device("sim:h100")
-    lengths = dict.fromkeys(every_launch_once(), 300_000)
-    engines = without_delays(h100)
-    models = modelled(scaled_applications(lengths, 1 / 55.34), lengths, engines)
-    strings, best = (gs.run(models, policy_of(name, ":window=12"), device=engines) for name in ("strings", "cumas"))
-    assert best.record.makespan <= strings.record.makespan
-    kernels_ns = sum(isinstance(each, gs.Launch) for app in models.applications for each in app.operations) * 300_000
-    assert best.record.makespan > kernels_ns

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slate on the simulated Titan Xp; how near its figures are is for docs/papers/slate.md to say."""
 
-import math
 from dataclasses import replace
 
 import pytest
@@ -10,11 +9,8 @@ from messages import raises_naming
 import gpushare as gs
 from gpushare import _core
 from gpushare.reproduce import reproduce, slate
-from gpushare.reproduce.slate_complementary import complementary_pairs, resize_us
-from gpushare.reproduce.slate_long_launches import long_launches
-from gpushare.reproduce.slate_loops import looped_suite
-from gpushare.reproduce.slate_sensitivity import ASSUMPTIONS, changed
-from gpushare.reproduce.slate_words import POLICIES, POLICIES_ON_A_GPU, WHOLE
+from gpushare.reproduce.slate.runs import PAPER, pairs
+from gpushare.reproduce.slate.sensitivity import ASSUMPTIONS, changed
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +34,7 @@ def test_each_benchmark_alone_has_the_rates_of_table_2(benchmarks, titan_xp, nam
     (application,) = benchmarks.alone(name).applications
     launch = application.operations[0]
     launches = len(application.operations)
-    paper = slate.PAPER["table_2"][name]
+    paper = PAPER["table_2"][name]
     nanoseconds = gs.run(benchmarks.alone(name), "fifo", record=False).alone_ns[name]
     assert nanoseconds == pytest.approx(8e6, rel=0.03)
     moved = launches * launch.blocks * launch.kernel.off_sm_bytes
@@ -76,7 +72,7 @@ def test_table_4_has_the_papers_instructions_where_they_are_the_input(tables):
 
 
 def test_launches_side_by_side_share_no_sm(benchmarks):
-    pair = next(each for each in slate.pairs(benchmarks) if each.name == "BS-RG")
+    pair = next(each for each in pairs(benchmarks) if each.name == "BS-RG")
     run = gs.run(pair, "slate")
     first_ms = run.blocks().query("end_ns < 1e6")
     sms = {name: set(of["sm"]) for name, of in first_ms.groupby("application")}
@@ -99,12 +95,6 @@ def test_changed_kernels_keep_their_rates_alone(benchmarks):
             assert gs.run(new.alone(name), "fifo", record=False).alone_ns[name] == pytest.approx(before, rel=0.02)
 
 
-def test_all_at_once_the_queue_is_longer_than_two(tables):
-    table = tables["All five at once"]
-    assert table.loc["slate", "throughput over MPS"] > 1.05
-    assert table.loc["slate", "stp"] > table.loc["MPS", "stp"]
-
-
 def test_table_1_may_depend_on_the_running_kernel(titan_xp):
     def launch(name, **costs):
         kernel = gs.KernelModel(name, threads=64, latency_ns=1000, **costs)
@@ -118,54 +108,6 @@ def test_table_1_may_depend_on_the_running_kernel(titan_xp):
     assert slate.decision(titan_xp, known, "stream", "stream") == "solo"
 
 
-def test_a_range_is_claimed_as_soon_as_its_launch_has_ended(titan_xp):
-    kernel = gs.KernelModel("k", threads=1024, latency_ns=1000)
-    for blocks, waits_us in ((6000, 0), (300, math.nan)):  # of equals, nothing is left when the first has ended
-        applications = [gs.Application(name, [gs.Launch(kernel, of)]) for name, of in (("a", 300), ("b", blocks))]
-        found = resize_us(gs.run(gs.Workload("pair", applications), "slate", device=titan_xp))
-        assert list(found.values()) == pytest.approx([waits_us, waits_us], nan_ok=True)
-
-
-def test_other_kernels_of_the_suite_go_together_on_an_h100():
-    names = {"nbody": "nbody", "triad": "triad", "stencil_2d": "stencil_2d"}
-    found = complementary_pairs(looped_suite("sim:h100", names, loop_ns=1e6), "sim:h100")
-    assert [pair.name for pair in found] == ["nbody + triad", "nbody + stencil_2d"]
-
-
-def test_elsewhere_the_suites_kernels_are_looped_for_the_same_time():
-    workload = looped_suite("sim:h100", loop_ns=2e6)
-    for application in workload.applications:
-        alone_ns = gs.run(workload.alone(application.name), "fifo", device="sim:h100", record=False).alone_ns
-        assert alone_ns[application.name] == pytest.approx(2e6, rel=0.3)
-
-
-def test_launches_can_be_longer_where_kernels_have_layers():
-    workload = looped_suite("sim:h100", {"MM": "matrix_product", "GS": "gaussian_fan2"}, loop_ns=12e6, launch_ns=4.2e6)
-    product, elimination = workload.applications
-    assert [launch.args.layers for launch in product.operations] == [2, 2, 2]
-    assert {launch.args.layers for launch in elimination.operations} == {1}
-    assert len(elimination.operations) > 10
-
-
-def test_the_pairs_are_run_with_long_launches():
-    section = long_launches(POLICIES, "sim:h100", progress=False, launch_ns=4e5, loop_ns=4e5)
-    assert list(section.table.index[-2:]) == ["TR-TR", "mean"]
-    assert section.table.loc["mean", "over MPS"] == pytest.approx(section.table["over MPS"][:-1].mean())
-    assert (section.table > 0.5).all(axis=None)
-
-
-def test_launches_left_whole_are_one_more_column_where_they_are_run():
-    words = POLICIES | {WHOLE: POLICIES_ON_A_GPU[WHOLE]}
-    suite = {"BS": "black_scholes", "TR": "transpose"}
-    pairs = slate.pairs(looped_suite("sim:h100", suite, loop_ns=1e6))
-    throughput = slate.throughputs(gs.compare(pairs, words.values(), device="sim:h100", progress=False), words)
-    section = slate.means(throughput)
-    ratio = throughput[WHOLE] / throughput["MPS"]
-    assert section.table.loc["slate with leftover and whole launches over MPS", "mean"] == pytest.approx(ratio.mean())
-    figure = slate.figure_7(looped_suite("sim:h100", loop_ns=1e6), "sim:h100", throughput)
-    assert list(figure.table["left whole, over MPS"]) == pytest.approx(list(ratio))
-
-
 def test_an_unprofiled_kernel_has_no_class_and_runs_alone(titan_xp):
     unknown = _core.Launch(_core.KernelModel("k", threads=64, latency_ns=1000, is_profiled=False), 100)
     assert not unknown.kernel.is_profiled
@@ -174,7 +116,7 @@ def test_an_unprofiled_kernel_has_no_class_and_runs_alone(titan_xp):
 
 
 def test_pairs_are_all_fifteen(benchmarks):
-    names = [pair.name for pair in slate.pairs(benchmarks)]
+    names = [pair.name for pair in pairs(benchmarks)]
     assert len(set(names)) == 15
     assert names[0] == "BS-BS"
 

@@ -16,12 +16,12 @@ from messages import assert_names, raises_naming
 
 import gpushare as gs
 from gpushare.cli import main
+from gpushare.fixed_parts import FixedParts, Part
 from gpushare.profile import Conditions
 from gpushare.validation import errors, measure
 from gpushare.validation.prediction import predicted
 from gpushare.validation.recording import AloneRuns, PairRuns, Recording, SoloRuns
 from gpushare.validation.settings import KERNELS, Settings, alone, in_part, pair, policy_of, sm_counts
-from gpushare.validation.split import FixedParts, Part
 
 NAMES = ("nbody", "md5")
 LAUNCHES = (2, 3)
@@ -258,7 +258,7 @@ def test_ctrl_c_ends_a_case_that_would_take_for_ever():
 def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, monkeypatch, tmp_path, output, named):
     (tmp_path / "file").touch()
     (tmp_path / "taken" / "points.csv").mkdir(parents=True)
-    monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr("gpushare.cli.tables.validation.predicted", lambda *_: pytest.fail("it ran"))
     said = validate("--from", str(recorded), "--output", str(tmp_path / output), code=2)
     assert_names(said.stderr, named)
     assert said.stdout == ""
@@ -266,7 +266,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_work(recorded, mo
 
 @pytest.mark.parametrize("json_or_table", [["--json"], []])
 def test_a_file_that_fails_after_the_work_costs_nothing_else(recorded, simulated, monkeypatch, tmp_path, json_or_table):
-    monkeypatch.setattr("gpushare.cli.validate_report.predicted", lambda *_: simulated)
+    monkeypatch.setattr("gpushare.cli.tables.validation.predicted", lambda *_: simulated)
     monkeypatch.setattr(os, "fchmod", lambda *_: raise_full())
     folder = tmp_path / "out"
     folder.mkdir()

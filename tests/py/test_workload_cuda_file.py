@@ -9,8 +9,8 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
+from gpushare.arguments.launch_arguments import Generated, Zeros
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.launch_arguments import Generated, Zeros
 
 DOCS = pathlib.Path(__file__).parents[2] / "docs" / "guide"
 CODE = "__global__ void scale(float* y, float a) { y[threadIdx.x] *= a; }"

@@ -11,8 +11,8 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
+from gpushare.arguments.launch_arguments import Generated, NotKept, Zeros
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.launch_arguments import Generated, NotKept, Zeros
 from gpushare.model.workload_schema import WorkloadTable
 from gpushare.suite import KERNELS
 from gpushare.suite.arguments import SuiteArguments, known_geometry

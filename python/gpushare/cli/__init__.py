@@ -1,54 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""The command line: one file per command, tables on stdout, everything else on stderr."""
+"""The command line: one module per command; tables go to stdout, all other output to stderr."""
 
 from __future__ import annotations
 
 import click
 
-import gpushare
-from gpushare.cli.compare import compare
-from gpushare.cli.compile import compile_command
-from gpushare.cli.demo import demo
-from gpushare.cli.devices import devices
-from gpushare.cli.doctor import doctor
-from gpushare.cli.exit_codes import CommandsWithExitCodes
-from gpushare.cli.policies import policies
-from gpushare.cli.profile import profile
-from gpushare.cli.record import record
-from gpushare.cli.reproduce import reproduce
-from gpushare.cli.run import run
-from gpushare.cli.schedule import schedule
-from gpushare.cli.serve import serve
-from gpushare.cli.server import policy, priority, status, top, trace
-from gpushare.cli.suite import suite
-from gpushare.cli.validate import validate
-from gpushare.cli.workloads import workloads
+from gpushare.cli.commands_on_demand import CommandsOnDemand
+from gpushare.version import __version__
+
+COMMANDS = {
+    "demo": "gpushare.cli.demo:demo",
+    "compare": "gpushare.cli.compare:compare",
+    "schedule": "gpushare.cli.schedule:schedule",
+    "run": "gpushare.cli.run:run",
+    "record": "gpushare.cli.record:record",
+    "reproduce": "gpushare.cli.reproduce:reproduce",
+    "compile": "gpushare.cli.compile:compile_command",
+    "profile": "gpushare.cli.profile:profile",
+    "validate": "gpushare.cli.validate:validate",
+    "suite": "gpushare.cli.suite:suite",
+    "policies": "gpushare.cli.policies:policies",
+    "devices": "gpushare.cli.devices:devices",
+    "workloads": "gpushare.cli.workloads:workloads",
+    "doctor": "gpushare.cli.doctor:doctor",
+    "serve": "gpushare.cli.serve:serve",
+    "status": "gpushare.cli.server:status",
+    "top": "gpushare.cli.server:top",
+    "policy": "gpushare.cli.server:policy",
+    "priority": "gpushare.cli.server:priority",
+    "trace": "gpushare.cli.server:trace",
+}
+"""By name the module and the function of each command."""
 
 
-@click.group(cls=CommandsWithExitCodes, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(gpushare.__version__, prog_name="gpushare")
+@click.group(cls=CommandsOnDemand, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gpushare")
 def main() -> None:
-    """Share one GPU among several applications under a policy, and see what each policy is worth.
+    """Schedule CUDA kernels from several applications on one GPU under a policy, and compare policies.
 
     \b
     Start here:
       gpushare demo                               compare all policies on a bundled workload
       gpushare compare pair.toml --html report.html
       gpushare schedule pair.toml --policy srtf   one run, application by application
-      gpushare run -- python train.py             a program as it is, sharing the GPU with others
+      gpushare run -- python train.py             an unmodified program that shares the GPU
 
     Every command but serve and run takes --json: one JSON document on stdout, messages on stderr.
 
-    Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
+    Exit code: 0 success; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
     something broken; 130 interrupted. Of run: that of the program.
     GPUSHARE_DEBUG=1 shows tracebacks.
     """
-
-
-COMMANDS = (
-    demo, compare, schedule, run, record, reproduce, compile_command, profile, validate, suite, policies, devices,
-    workloads, doctor, serve, status, top, policy, priority, trace,
-)  # fmt: skip
-for command in COMMANDS:
-    main.add_command(command)

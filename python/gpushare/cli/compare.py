@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare compare``: workloads of one's own under several policies."""
+"""``gpushare compare``: runs workloads under several policies."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import gpushare
+from gpushare.checks import require
 from gpushare.cli.arguments import (
     device_option,
     json_option,
@@ -24,8 +25,8 @@ from gpushare.cli.arguments import (
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.verdict import print_comparison, telling_workload
-from gpushare.model.kernel_model import require
+from gpushare.cli.tables.comparison import print_comparison, telling_workload
+from gpushare.model.workload_dict import workload_to_dict
 from gpushare.results.ranking import is_oracle, winner
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @seed_option()
 @timeout_option()
 @profile_missing_option()
-@click.option("--together", is_flag=True, help="Make one workload of all that are given, and compare on that.")
+@click.option("--together", is_flag=True, help="Merge the given workloads into one.")
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
 @written_file("--html", "Write a report.")
 @written_file("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev; - is stdout.")
@@ -104,14 +105,12 @@ def _pairs(workload: Workload) -> list[Workload]:
 
 def _require_savable(workloads: list[Workload]) -> None:
     """What cannot be saved is said before it has run."""
-    from gpushare.model.workload_dict import workload_to_dict
-
     for each in workloads:
         workload_to_dict(each)
 
 
 def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:
-    """The result on stdout: one JSON document, or a table, the verdict and where the files are."""
+    """Writes the result to stdout: one JSON document, or a table, the verdict and the paths of the files."""
     if as_json:
         print_json({**comparison_document(result), "files": files})
         return
@@ -123,7 +122,7 @@ def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:
 
 
 def write_comparison(result: Result, *, html: Path | None, perfetto: Path | None, save: Path | None) -> WrittenFiles:
-    """Writes what is asked for of a comparison in which something ran."""
+    """Writes the requested files of a comparison in which at least one policy ran."""
     if not result.runs:
         return WrittenFiles({})
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare demo``: what the package does, on data that comes with it."""
+"""``gpushare demo``: compares policies on bundled workloads."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from pathlib import Path
 import click
 
 import gpushare
-from gpushare.backends.cuda.compare import runs_on_gpu
-from gpushare.backends.cuda.run import BASELINES
+from gpushare.backends.choice import backend_for
 from gpushare.cli.arguments import device_option, json_option, policies_option, repeats_option, to_policies
 from gpushare.cli.compare import report, write_comparison
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_plots
 from gpushare.cli.output import remark
-from gpushare.cli.verdict import telling_workload
+from gpushare.cli.tables.comparison import telling_workload
 from gpushare.files.atomic_write import require_writable
-from gpushare.reproduce.srtf import STAGGER_CYCLES
+from gpushare.reproduce.srtf.runs import STAGGER_CYCLES
 from gpushare.results.ranking import winner
 from gpushare.results.result import Result
 
@@ -42,7 +41,7 @@ REPORT = "report.html"
 def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bool) -> None:
     """Compare all policies on the 56 ordered pairs of SRTF's eight ERCBench kernels. Takes a few seconds.
 
-    On a GPU instead on a short kernel that arrives while a long one runs, and with the GPU's own ways to share.
+    On a GPU: on a short kernel that arrives while a long one runs, including the scheduling of CUDA alone.
 
     \b
     Examples:
@@ -55,8 +54,9 @@ def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bo
     require_writable(out / REPORT)
     require_plots()
     workload = gpushare.bundled_workload(WORKLOAD)
-    if runs_on_gpu(device, workload):
-        by_all = [each.name for each in gpushare.policies()] + list(BASELINES)
+    backend = backend_for(device, workload)
+    if backend.baselines:
+        by_all = [each.name for each in gpushare.policies()] + list(backend.baselines)
         pair = gpushare.bundled_workload(WORKLOAD_ON_GPU)
         result = gpushare.compare(pair, to_policies(policies) or by_all, device=device, repeats=repeats)
     else:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare devices``: the GPUs of this machine and the simulated devices, all in short or one in full."""
+"""``gpushare devices``: lists GPUs and simulated devices, or shows one in full."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import gpushare
 from gpushare._core import CudaError, cuda_device_count
 from gpushare.cli.arguments import json_option
 from gpushare.cli.output import print_json, print_table
+from gpushare.model.device_file import device_to_dict
 
 COLUMNS = ["name", "SMs", "clock", "threads per SM", "registers per SM", "shared memory per SM", "DRAM"]
 GPU_COLUMNS = ["device", "name", *COLUMNS[1:-1]]
@@ -21,7 +22,7 @@ GPU_COLUMNS = ["device", "name", *COLUMNS[1:-1]]
 @click.argument("name", required=False)
 @json_option()
 def devices(name: str | None, as_json: bool) -> None:
-    """List GPUs and simulated devices, or show all figures of the device NAME (or of a TOML file).
+    """List GPUs and simulated devices, or show all values of the device NAME (or of a TOML file).
 
     \b
     Examples:
@@ -30,8 +31,6 @@ def devices(name: str | None, as_json: bool) -> None:
       gpushare devices sim:h100
       gpushare devices my-gpu.toml --json
     """
-    from gpushare.model.device_file import device_to_dict
-
     if name is not None:
         one = device_to_dict(gpushare.device(name))
         print_json({"gpushare": gpushare.__version__, "device": one}) if as_json else _print_one(one)
@@ -48,8 +47,6 @@ def devices(name: str | None, as_json: bool) -> None:
 
 def _gpus() -> list[dict[str, Any]]:
     """Those that the driver knows; one that cannot be used says why."""
-    from gpushare.model.device_file import device_to_dict
-
     found: list[dict[str, Any]] = []
     for ordinal in range(cuda_device_count()):
         name = f"cuda:{ordinal}"

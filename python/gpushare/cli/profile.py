@@ -1,54 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare profile``: measure kernels on a GPU, and keep, list, export and import what was measured."""
+"""``gpushare profile``: measures kernels on a GPU; stores, lists, exports and imports profiles."""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 import gpushare
 from gpushare._core import InvalidInput
+from gpushare.backends.cuda.device import cuda_device
+from gpushare.checks import require
 from gpushare.cli.arguments import json_option, to_workload
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.profile_tables import print_profiles
-from gpushare.model.kernel_model import require
-
-if TYPE_CHECKING:
-    from gpushare.profile.store import ProfileStore
-    from gpushare.profile.targets import Target
-    from gpushare.profile.toml_export import ProfileFile
+from gpushare.cli.tables.profiles import print_profiles
+from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
+from gpushare.profile.document import to_document
+from gpushare.profile.store import ProfileStore
+from gpushare.profile.stored_fit import with_fit
+from gpushare.profile.toml_export import ProfileFile, read_profiles, write_profiles
+from gpushare.profiling import targets
+from gpushare.profiling.copies import measure_device
+from gpushare.profiling.effort import Effort
+from gpushare.profiling.keep import measure_and_keep
+from gpushare.profiling.targets import Target
+from gpushare.progress import tracked
 
 SIZES = ("small", "large")
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[KERNEL.cu | NAME...]")
-@click.option("-k", "--kernel", metavar="NAME", help="Which kernel of KERNEL.cu: 'ns::saxpy<float>'.")
+@click.option("-k", "--kernel", metavar="NAME", help="Kernel of KERNEL.cu: 'ns::saxpy<float>'.")
 @click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks of the launch to measure; enough to fill the GPU.")
 @click.option("--block", metavar="X[,Y[,Z]]", help="Threads per block.")
 @click.option("--arg", "args", multiple=True, metavar="VALUE", help="An argument, as in a workload file; repeatable.")
 @click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory per block.")
-@click.option("--option", "options", multiple=True, metavar="OPTION", help="For NVRTC; repeatable.")
-@click.option("--suite", is_flag=True, help="Kernels of the suite: those NAMEd, or all of them.")
-@click.option("--size", type=click.Choice(SIZES), default="large", show_default=True, help="Of the suite's data.")
+@click.option("--option", "options", multiple=True, metavar="OPTION", help="Option for NVRTC; repeatable.")
+@click.option("--suite", is_flag=True, help="Kernels of the suite: the NAMEs, or all.")
+@click.option("--size", type=click.Choice(SIZES), default="large", show_default=True, help="Size of the suite's data.")
 @click.option("--workload", metavar="FILE", help="All CUDA kernels that this workload launches.")
 @click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU to measure on.")
-@click.option("--no-copies", is_flag=True, help="Leave out the copies between host and device (some 2 s).")
-@click.option("--fit", is_flag=True, help="Fit the models to all stored profiles again; needs no GPU.")
-@click.option("--list", "show_list", is_flag=True, help="List the profiles there are; needs no GPU.")
+@click.option("--no-copies", is_flag=True, help="Do not measure copies (about 2 s).")
+@click.option("--fit", is_flag=True, help="Fit the models of all stored profiles again; needs no GPU.")
+@click.option("--list", "show_list", is_flag=True, help="List the stored profiles; needs no GPU.")
 @click.option("--import", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Put the profiles of this TOML file into the store first.")  # fmt: skip
+              help="First import the profiles of this TOML file into the store.")  # fmt: skip
 @written_file("--export", "Write all profiles of the store to this TOML file at the end.")
 @json_option()
 def profile(names: tuple[str, ...], **choices: Any) -> None:
-    """Measure kernels on a GPU and keep their profiles: what they cost alone, in parts of the GPU, and per block.
+    """Measure kernels on a GPU and store their profiles: times alone, on parts of the GPU, and per block.
 
-    Also measures copies between host and device. What is kept, and where: docs/guide/profile.md. Nothing else should
+    Also measures copies between host and device. Contents of the store: docs/guide/profile.md. Nothing else should
     use the GPU meanwhile.
 
     \b
@@ -63,12 +70,10 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
       gpushare profile --fit
       gpushare profile --export profiles.toml
     """
-    from gpushare.profile.store import ProfileStore
-
     store = ProfileStore()
     targets = _targets(names, choices)
     some = bool(targets) or any(choices[name] for name in ("show_list", "import", "export", "fit"))
-    require(some, "say what to profile: KERNEL.cu, --suite or --workload; or --list, --fit, --export, --import")
+    require(some, "name what to profile: KERNEL.cu, --suite or --workload; or --list, --fit, --export, --import")
     shown, failures = None, {}
     if choices["import"] is not None:
         shown = _import(store, choices["import"])
@@ -86,14 +91,10 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
 
 
 def _everything(store: ProfileStore) -> ProfileFile:
-    from gpushare.profile.toml_export import ProfileFile
-
     return ProfileFile(tuple(store.kernels()), tuple(store.devices()))
 
 
 def _import(store: ProfileStore, path: Path) -> ProfileFile:
-    from gpushare.profile.toml_export import read_profiles
-
     content = read_profiles(path)
     for each in (*content.kernels, *content.devices):
         store.save(each)
@@ -102,21 +103,16 @@ def _import(store: ProfileStore, path: Path) -> ProfileFile:
 
 
 def _fit_again(store: ProfileStore) -> None:
-    from gpushare.profile.stored_fit import with_fit
-    from gpushare.progress import tracked
-
     kernels = store.kernels()
     kept = [store.replace(each, with_fit(each)) for each in tracked(kernels, len(kernels), "fitting")]
     kept += [store.replace(each, with_fit(each)) for each in store.devices()]
     fitted = sum(each.fit is not None for each in store.kernels())
     remark(f"{store.path}: {fitted} of {len(kernels)} kernels have a model")
     if not all(kept):
-        remark(f"{kept.count(False)} were measured anew meanwhile, and stay as they are now")
+        remark(f"{kept.count(False)} were measured again meanwhile, and were not changed")
 
 
 def _export(store: ProfileStore, path: Path) -> None:
-    from gpushare.profile.toml_export import write_profiles
-
     content = _everything(store)
     write_profiles(path, content)
     remark(f"{path}: {len(content.kernels)} kernels and {len(content.devices)} devices exported")
@@ -125,13 +121,6 @@ def _export(store: ProfileStore, path: Path) -> None:
 def _measure(
     targets: list[Target], store: ProfileStore, name: str, *, copies: bool
 ) -> tuple[ProfileFile, dict[str, str]]:
-    from gpushare.backends.cuda.device import cuda_device
-    from gpushare.profile.copies import measure_device
-    from gpushare.profile.effort import Effort
-    from gpushare.profile.keep import measure_and_keep
-    from gpushare.profile.stored_fit import with_fit
-    from gpushare.profile.toml_export import ProfileFile
-
     device = cuda_device(name)
     devices = []
     if copies:
@@ -142,8 +131,6 @@ def _measure(
 
 
 def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
-    from gpushare.profile import targets
-
     ways = [choices["suite"], choices["workload"] is not None, bool(names) and not choices["suite"]]
     require(sum(ways) <= 1, "profile one of these at a time: KERNEL.cu, --suite, --workload")
     of_file = [name for name in ("kernel", "grid", "block", "args", "options") if choices[name]]
@@ -156,8 +143,6 @@ def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
 
 
 def _of_file(names: tuple[str, ...], choices: dict[str, Any]) -> Target:
-    from gpushare.profile.targets import Target
-
     require(len(names) == 1, f"one source file at a time, got {', '.join(names)}; kernels of the suite: --suite NAME")
     for name, flag in (("kernel", "-k NAME"), ("grid", "--grid"), ("block", "--block")):
         require(choices[name] is not None, f"{names[0]}: say {flag}")
@@ -180,8 +165,6 @@ def _extent(flag: str, text: str) -> list[int]:
 
 
 def _argument(text: str) -> Any:
-    from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
-
     try:
         value = tomllib.loads(f"value = {text}")["value"]
     except (ValueError, RecursionError) as error:
@@ -193,13 +176,11 @@ def _argument(text: str) -> Any:
 
 
 def _show(shown: ProfileFile | None, path: Path, *, as_json: bool) -> None:
-    """What was asked for; an export alone shows nothing but its remark."""
+    """Prints the profiles; an export alone prints only its remark."""
     if not as_json:
         if shown is not None:
             print_profiles(shown, path)
         return
-    from gpushare.profile.document import to_document
-
     print_json(
         {
             "gpushare": gpushare.__version__,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare reproduce``: a paper's figures, recomputed and set beside the printed ones."""
+"""``gpushare reproduce``: recomputes a paper's figures beside the printed ones."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from gpushare import reproduce as papers
 from gpushare.cli.arguments import json_option
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, require_distinct, write_files, written_file
@@ -18,10 +19,12 @@ from gpushare.files.atomic_write import write_atomically
 @click.command()
 @click.argument("paper")
 @click.option(
-    "--seeds", type=click.IntRange(min=1), help="Seeds to average over; on a GPU repeats. Left out: as on the page."
+    "--seeds",
+    type=click.IntRange(min=1),
+    help="Seeds to average over; on a GPU repeats. Default: as in the documentation.",
 )
-@click.option("--device", help="Another device than the paper's, where its experiments can run elsewhere.")
-@click.option("--quick", is_flag=True, help="One seed, if none are asked for, and no sensitivity analysis.")
+@click.option("--device", help="Device to use instead of the paper's, where possible.")
+@click.option("--quick", is_flag=True, help="One seed by default, and no sensitivity analysis.")
 @written_file("--html", "Write the tables as a page.")
 @written_file("--markdown", "Write the tables as a page in Markdown.")
 @json_option()
@@ -45,13 +48,10 @@ def reproduce(
       gpushare reproduce srtf --markdown srtf.md
       gpushare reproduce srtf --json > srtf.json
       gpushare reproduce effisha --device cuda:0
-      gpushare reproduce slate --device cuda:0
-      gpushare reproduce cumas --device cuda:0 --quick
+      gpushare reproduce cd-search --device cuda:0 --quick
     """
     require_distinct(html=html, markdown=markdown)
-    from gpushare.reproduce import reproduce as recompute
-
-    found = recompute(paper, seeds=seeds, quick=quick, device=device)
+    found = papers.reproduce(paper, seeds=seeds, quick=quick, device=device)
     if as_json:
         print_json(found.to_dict())
     else:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gpushare.backends.cuda.driver import MODULE_VERSION, cuda_version, module_release
 from gpushare.doctor.driver_install import driver_command, in_container
-from gpushare.doctor.finding import Finding, State, binary_size, cuda_version
+from gpushare.doctor.finding import Finding, State, binary_size
 
 DRIVER = "NVIDIA driver"
 GPUS = "GPUs"
@@ -18,28 +18,18 @@ OLDEST_DRIVER = 13000
 """As in src/cuda/driver.hpp."""
 OLDEST_ARCHITECTURE = 75
 """CUDA 13 compiles for nothing older."""
-MODULE_VERSION = Path("/proc/driver/nvidia/version")
 CONTROL_FILE = Path("/dev/nvidiactl")
 PCI_DEVICES = Path("/sys/bus/pci/devices")
 
 
 def check(report: Mapping[str, Any]) -> list[Finding]:
-    """What the probe of the driver reported, in words."""
+    """Findings from the probe's report of the driver."""
     driver = _driver(report, module_release(MODULE_VERSION))
     return [driver, _gpus(report, driver.state)]
 
 
-def module_release(path: Path) -> str | None:
-    """The release of the driver's kernel module, such as 580.95.05; None where there is none."""
-    try:
-        found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", path.read_text())
-    except OSError:
-        return None
-    return found[0] if found else None
-
-
 def nvidia_hardware(pci: Path) -> bool:
-    """Whether there is an NVIDIA display or 3D controller on the PCI bus, driver or not."""
+    """Whether there is an NVIDIA display or 3D controller on the PCI bus, with or without a driver."""
     for device in pci.glob("*"):
         try:
             if (device / "vendor").read_text().strip() == "0x10de" and (device / "class").read_text()[:4] == "0x03":
@@ -54,7 +44,7 @@ def _driver(report: Mapping[str, Any], release: str | None) -> Finding:
     facts = {"cuda": cuda_version(version) if version else None, "release": release}
     shared = {"needed_by_gpu": True, "facts": facts}
     if not report["has_library"]:
-        # Why the library cannot be opened is news only where it is there.
+        # The error of opening the library is of interest only if the library exists.
         why = () if "No such file" in report["error"] else (report["error"],)
         return Finding(DRIVER, State.MISSING, _without_library(release), why, driver_command(), **shared)
     if not version:
@@ -90,7 +80,7 @@ def _gpus(report: Mapping[str, Any], driver: State) -> Finding:
 
 
 def _no_gpu(error: str, shared: dict[str, Any]) -> Finding:
-    """That no GPU is there is common, in images that bring libcuda; any other refusal is a fault."""
+    """A missing GPU is common, in images that bring libcuda; any other refusal is a fault."""
     state = State.MISSING if "CUDA_ERROR_NO_DEVICE" in error else State.BROKEN
     fix = "nvidia-smi"
     if "CUDA_VISIBLE_DEVICES" in os.environ:
@@ -104,7 +94,7 @@ def _no_gpu(error: str, shared: dict[str, Any]) -> Finding:
 
 
 def _age(gpu: Mapping[str, Any]) -> str | None:
-    """What is wrong with a GPU that is too old for the compiler."""
+    """The problem of a GPU that is too old for the compiler."""
     architecture = gpu.get("architecture")
     if architecture is None or int(architecture.removeprefix("sm_")) >= OLDEST_ARCHITECTURE:
         return None

@@ -6,19 +6,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from gpushare.checks import require
 from gpushare.files.toml_file import at_key, checked, made_from
+from gpushare.kernels.kernel import Kernel
 from gpushare.model.argument_file import argument_from_data
 from gpushare.model.host_pace import HostPace
-from gpushare.model.kernel_model import KernelModel, require
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.workload import Application, Workload
 from gpushare.model.workload_dict import from_us, workload_to_dict
 from gpushare.model.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
-
-if TYPE_CHECKING:
-    from gpushare.kernels.kernel import Kernel
 
 __all__ = ["WorkloadTable", "read_workload", "workload_from_dict", "workload_to_dict"]
 
@@ -33,18 +32,18 @@ FORMS: dict[str, tuple[set[str], set[str]]] = {
     "{suite = NAME}": ({"suite"}, {"size", "seed", "layers"}),
     "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_us"}),
 }
-"""The keys that an operation must and may have."""
+"""Required and optional keys of each form of an operation."""
 ANYWHERE = {"repeat", "host_us", "after_us", "gap_us"}
-"""The keys that every operation may have."""
+"""The optional keys of every operation."""
 
 
 def read_workload(path: Path) -> Workload:
-    """The workload in this file; InvalidInput names file, line and key of what is wrong."""
+    """Reads a workload file; InvalidInput names the file, line and key of an error."""
     return made_from(path, WorkloadTable, lambda table: _workload(table, path.parent))
 
 
 def workload_from_dict(data: Mapping[str, Any]) -> Workload:
-    """The inverse of :func:`workload_to_dict`. CUDA files are looked for from the current folder."""
+    """The inverse of :func:`workload_to_dict`. Paths of CUDA files are relative to the current folder."""
     return _workload(checked(data, WorkloadTable), Path())
 
 
@@ -71,8 +70,6 @@ def _model(table: ModelTable) -> KernelModel:
 
 
 def _cuda(table: CudaTable, folder: Path) -> Kernel:
-    from gpushare.kernels.kernel import Kernel
-
     require(
         (table.source is None) != (table.code is None),
         f"kernel {table.name!r}: give its CUDA code as one of source (a file) and code (the text)",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plots, one per file; :mod:`gpushare.results.plot` is their face."""
+"""The plots, one per file; :mod:`gpushare.reports.plot` is their face."""

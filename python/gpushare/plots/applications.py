@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gains and who pays: one metric per application under every policy."""
+"""Plots one metric per application under every policy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.palette import FAINT, policy_styles
-from gpushare.plots.words import made_on, metric_named, plain, scaled, shortened
+from gpushare.results.words import made_on, metric_named, plain, scaled, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

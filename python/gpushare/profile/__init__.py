@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of kernels: measured on a real GPU, kept, and found again where there is none.
+"""Profiles of kernels: measured on a real GPU, stored, and used by simulated devices.
 
-``record`` says what a profile holds, ``measurement`` how it comes about, ``store`` and ``toml_export`` where it is
-kept.
+``record`` says what a profile holds, ``store`` and ``toml_export`` where it is kept; ``gpushare.profiling`` measures.
 """
 
-from gpushare.profile.lookup import device_profile, profile_of
 from gpushare.profile.record import (
     BlockTimes,
     Conditions,
@@ -16,6 +14,7 @@ from gpushare.profile.record import (
     KernelProfile,
     RateCurve,
 )
+from gpushare.providers import provide
 
 __all__ = [
     "BlockTimes",
@@ -26,6 +25,6 @@ __all__ = [
     "Energy",
     "KernelProfile",
     "RateCurve",
-    "device_profile",
-    "profile_of",
 ]
+
+provide({"model_of": "gpushare.profile.model:model_of"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the profile of a kernel: among the user's own, else among those that come with the package."""
+"""Finds the profile of a kernel in the user's store, else among those that come with the package."""
 
 from __future__ import annotations
 
@@ -17,51 +17,23 @@ if TYPE_CHECKING:
 
 SHIPPED_FOLDER = Path(__file__).parents[1] / "profiles"
 SIMULATED = {"h100": "NVIDIA H100 80GB HBM3"}
-"""The GPU that a simulated device stands for."""
+"""GPUs by the simulated device that represents them."""
 
 
-def profile_of(kernel: Kernel, block: Any, device: str = "sim:h100") -> KernelProfile | None:
-    """What is known of this kernel with blocks of this shape, or None.
-
-    The user's own profiles (``gpushare profile``) come before those that come with gpushare. Needs no GPU, unless
-    ``device`` names one of this machine.
-
-    Args:
-        kernel: what would run.
-        block: threads per block, an int or up to three, x first.
-        device: ``"cuda:0"``, ``"sim:h100"``, or a GPU as its driver calls it.
-
-    >>> from gpushare import Kernel
-    >>> unknown = Kernel("__global__ void nobody_measured_this() {}", "nobody_measured_this")
-    >>> print(profile_of(unknown, block=256))
-    None
-    """
-    key = ProfileKey.of(kernel, block, real_name(device))
+def kernel_profile(kernel: Kernel, block: Any, gpu: str) -> KernelProfile | None:
+    """What is known of this kernel with blocks of this shape on a GPU, named as its driver calls it; or None."""
+    key = ProfileKey.of(kernel, block, gpu)
     return ProfileStore().find(key) or _shipped_by_key().get(key)
 
 
-def device_profile(device: str = "sim:h100") -> DeviceProfile | None:
-    """What is known of a GPU's copies, or None; ``device`` as for :func:`profile_of`."""
-    name = real_name(device)
+def copy_profile(gpu: str) -> DeviceProfile | None:
+    """What is known of the copies of a GPU, named as its driver calls it; or None."""
     known = {each.conditions.device: each for each in shipped().devices}
-    return ProfileStore().device(name) or known.get(name)
-
-
-def real_name(device: str) -> str:
-    """The GPU as its driver calls it.
-
-    >>> real_name("sim:h100"), real_name("NVIDIA L4")
-    ('NVIDIA H100 80GB HBM3', 'NVIDIA L4')
-    """
-    from gpushare.backends.cuda.device import cuda_device, is_cuda
-
-    if is_cuda(device):
-        return cuda_device(device).description.name
-    return SIMULATED.get(device.removeprefix("sim:"), device)
+    return ProfileStore().device(gpu) or known.get(gpu)
 
 
 def simulated_stand_in(name: str) -> str | None:
-    """The simulated device that stands for the GPU of this name, or None.
+    """The simulated device that represents the GPU of this name, or None.
 
     >>> simulated_stand_in("NVIDIA H100 80GB HBM3"), simulated_stand_in("NVIDIA L4")
     ('h100', None)
@@ -71,7 +43,7 @@ def simulated_stand_in(name: str) -> str | None:
 
 @cache
 def shipped() -> ProfileFile:
-    """What comes with the package, read once."""
+    """The profiles that come with the package, read once."""
     files = [read_profiles(path) for path in sorted(SHIPPED_FOLDER.glob("*.toml"))]
     return ProfileFile(
         tuple(profile for file in files for profile in file.kernels),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles as a TOML file, to be kept, compared and shipped. A curve is a table of columns."""
+"""Reads and writes profiles as TOML files. A curve is a table of columns."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from gpushare.files.atomic_write import write_atomically
 from gpushare.files.toml_text import ENCODING, toml_value
 from gpushare.profile.document import Profile, from_document, to_document
 from gpushare.profile.record import DeviceProfile, KernelProfile
+from gpushare.version import __version__
 
 FORMAT = 1
 LINE = 118
@@ -22,25 +23,23 @@ LINE = 118
 
 @dataclass(frozen=True)
 class ProfileFile:
-    """What a file holds."""
+    """The contents of a file."""
 
     kernels: tuple[KernelProfile, ...]
     devices: tuple[DeviceProfile, ...]
 
 
 def write_profiles(path: Path, content: ProfileFile) -> None:
-    """Writes the file; it appears as a whole or not at all."""
+    """Writes the file atomically."""
     write_atomically(path, profiles_text(content))
 
 
 def profiles_text(content: ProfileFile) -> str:
     """The file's text."""
-    import gpushare
-
     conditions = [each.conditions for each in (*content.kernels, *content.devices)]
     header = {
         "format": FORMAT,
-        "gpushare": gpushare.__version__,
+        "gpushare": __version__,
         "exported": datetime.now(UTC).isoformat(timespec="seconds"),
         "devices": sorted({each.device for each in conditions}),
         "drivers": sorted({each.driver for each in conditions}),
@@ -54,7 +53,7 @@ def profiles_text(content: ProfileFile) -> str:
 
 
 def _table(place: Mapping[str, str], table: Mapping[str, Any]) -> Iterator[str]:
-    """Plain values first: what follows a header belongs to it."""
+    """Plain values come first: in TOML, values after a table header belong to that table."""
     inner = {key: value for key, value in table.items() if _is_table(value)}
     for key, value in table.items():
         if key not in inner:
@@ -88,10 +87,10 @@ def _assignment(key: str, value: Any) -> Iterator[str]:
 
 
 def read_profiles(path: Path) -> ProfileFile:
-    """What such a file holds.
+    """Reads a file of profiles.
 
     Raises:
-        InvalidInput: it cannot be read, is no TOML, or is no file of profiles; the message names file and key.
+        InvalidInput: it cannot be read, or is not TOML or not a file of profiles; the message names file and key.
     """
     try:
         data = tomllib.loads(path.read_text(encoding=ENCODING))
@@ -100,10 +99,10 @@ def read_profiles(path: Path) -> ProfileFile:
     except ValueError as error:
         raise InvalidInput(f"{path}: is not TOML: {error}") from error
     except RecursionError as error:
-        raise InvalidInput(f"{path}: lists or tables lie too deep in one another") from error
+        raise InvalidInput(f"{path}: lists or tables are nested too deeply") from error
     version = data.get("format")
     if version != FORMAT:
-        raise InvalidInput(f"{path}: is no file of profiles of format {FORMAT}: key 'format' is {version!r}")
+        raise InvalidInput(f"{path}: is not a file of profiles of format {FORMAT}: key 'format' is {version!r}")
     kernels = _all(data, "kernel", KernelProfile, path)
     return ProfileFile(tuple(kernels), tuple(_all(data, "device", DeviceProfile, path)))
 

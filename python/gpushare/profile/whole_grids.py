@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grids of few waves, whose time is no rate: they are simulated, and compared with what was measured.
+"""Simulates grids of few waves, which have no steady rate, and compares them with measurements.
 
-They also tell how much blocks differ. Groups of blocks seen from outside differ because an SM serves some before
-others, which costs no time; blocks that differ in work make the last wave longer.
+They also determine the variation of blocks. Groups of observed blocks differ because an SM serves some before others,
+which takes no extra time; blocks that differ in work make the last wave longer.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gpushare import _core
 from gpushare._core import Device
-from gpushare.model.device_file import device_from_dict, device_to_dict
+from gpushare.fixed_parts import FixedParts, Part
+from gpushare.model.devices import changed_device
 from gpushare.model.kernel_model import KernelModel
+from gpushare.model.workload import Application, Launch, Workload
 from gpushare.profile.points import LAUNCH_NS, Point
 
 VARIATION_RATIOS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
@@ -21,17 +24,17 @@ VARIATION_RATIOS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 
 def without_scheduler(device: Device) -> Device:
     """The device as a trial uses it: workers are launched at once, and quotas stay as they are."""
-    return device_from_dict({**device_to_dict(device), "delays": {"launch_us": LAUNCH_NS / 1e3}})
+    return changed_device(device, delays=_core.CommandDelays(launch_ns=round(LAUNCH_NS)))
 
 
 def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point], device: Device) -> float:
-    """That of ``VARIATION_RATIOS`` with which simulated grids end closest to the measured ones; 0 where there are none.
+    """The value of ``VARIATION_RATIOS`` that fits the measured grids best in simulation; 0 without any.
 
     Args:
-        model: of the kernel.
-        blocks: of the grid.
-        points: those that have a ``whole_ns`` count.
-        device: without a scheduler.
+        model: model of the kernel.
+        blocks: blocks of the grid.
+        points: the points; those with a ``whole_ns`` count.
+        device: the device without scheduling costs.
     """
     some = [each for each in points if each.whole_ns > 0]
     if not some:
@@ -46,10 +49,6 @@ def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point
 
 def grid_ns(model: KernelModel, blocks: int, point: Point, device: Device) -> int:
     """From the launch to the end of a grid with so many SMs and blocks on each, simulated."""
-    from gpushare.backends.simulator.simulation import simulate
-    from gpushare.model.workload import Application, Launch, Workload
-    from gpushare.validation.split import FixedParts, Part
-
     workload = Workload(model.name, (Application(model.name, (Launch(model, blocks),)),))
     policy = FixedParts("part", {model.name: Part(0, point.sms, point.residency)})
-    return simulate(workload, policy, device, 0, record=False).record.ends[0]
+    return _core.simulate(device, workload.on(device), policy, seed=0, record=False).ends[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a comparison was worth: all its runs, as tables, plots and reports."""
+"""Results of a comparison: all runs, as tables, plots and reports."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
+from gpushare.providers import provided
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpushare.results.plot import ResultPlots
+    from gpushare.reports.plot import ResultPlots
 
 GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
-"""Ratios; over workloads they are averaged geometrically, as the papers do."""
+"""Ratios; their mean over workloads is geometric, as in the papers."""
 WHERE_KNOWN = "board_joules"
-"""The column that there is only if the energy of some run is known."""
+"""A column that exists only if the energy of some run is known."""
 
 
 def known_among(columns: Iterable[str], table: pd.DataFrame) -> list[str]:
-    """These columns, and the energy where the table has it."""
+    """These columns, and the energy if the table has it."""
     return [*columns, *([WHERE_KNOWN] if WHERE_KNOWN in table else [])]
 
 
@@ -34,14 +35,14 @@ class Result:
 
     Attributes:
         runs: one per workload, policy and repeat.
-        errors: policy name -> what went wrong, for policies that failed; none of their runs are kept.
+        errors: error messages by name of a failed policy; its runs are dropped.
     """
 
     runs: Sequence[Run]
     errors: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """In short: the runs would fill the screen."""
+        """A short text, without the runs."""
         failed = f", failed: {', '.join(self.errors)}" if self.errors else ""
         return f"<Result: {len(self.runs)} runs, {len(self.workloads)} workloads, {', '.join(self.policies)}{failed}>"
 
@@ -57,19 +58,19 @@ class Result:
 
     @property
     def is_real(self) -> bool:
-        """Whether all its runs were made by a real GPU."""
+        """Whether all runs were made on a real GPU."""
         return all(run.is_real for run in self.runs) and len(self.runs) > 0
 
     @property
     def numbered_by(self) -> str:
-        """The column that tells repeats apart: ``seed``, on a real GPU ``repeat``."""
+        """The column that numbers repeats: ``seed``, on a real GPU ``repeat``."""
         return "repeat" if self.is_real else "seed"
 
     def run(self, policy: str | None = None, workload: str | None = None, repeat: int = 0) -> Run:
         """One of the runs; the first policy and workload unless named.
 
         Raises:
-            InvalidInput: there is no such run; the message lists what there is.
+            InvalidInput: there is no such run; the message lists the known ones.
         """
         self._require_runs()
         policy = policy or self.policies[0]
@@ -111,9 +112,9 @@ class Result:
         return grouped.median().join(spread.add_suffix("_spread"))
 
     def metrics(self) -> pd.DataFrame:
-        """One row per policy: geomean over the workloads of stp, antt and strictf; mean of everything else.
+        """One row per policy: geometric means over the workloads of stp, antt and strictf; else arithmetic means.
 
-        The mean energy is that of all workloads, or unknown.
+        The mean energy is over all workloads, or unknown.
         """
         import numpy as np
 
@@ -130,7 +131,7 @@ class Result:
     def to_pandas(self) -> pd.DataFrame:
         """Tidy: one row per workload, policy, seed (on a GPU: repeat) and application.
 
-        The rest of the columns is that of :meth:`Run.applications`.
+        The other columns are those of :meth:`Run.applications`.
         """
         import pandas as pd
 
@@ -146,15 +147,13 @@ class Result:
     @property
     def plot(self) -> ResultPlots:
         """Plots: ``plot.timeline(policy)``, ``staircase(policy, sm)``, ``tradeoff(x, y)``, ``policies(metric)``."""
-        from gpushare.results.plot import ResultPlots
-
-        return ResultPlots(self)
+        plots: ResultPlots = provided("result_plots")(self)
+        return plots
 
     def to_html(self, path: str | Path) -> Path:
         """Writes a report in one self-contained file and returns its path."""
-        from gpushare.results.report import write_report
-
-        return write_report(self, Path(path))
+        written: Path = provided("write_report")(self, Path(path))
+        return written
 
     def to_perfetto(self, path: str | Path, policy: str | None = None, workload: str | None = None) -> Path:
         """Writes one run's trace for ui.perfetto.dev and returns its path."""
@@ -162,22 +161,19 @@ class Result:
 
     def save(self, path: str | Path) -> Path:
         """Writes all runs to one file, with the traces that were recorded, and returns its path."""
-        from gpushare.results.result_file import save_result
-
-        return save_result(self, Path(path))
+        written: Path = provided("save_result")(self, Path(path))
+        return written
 
     @staticmethod
     def load(path: str | Path) -> Result:
         """The inverse of :meth:`save`.
 
         Raises:
-            InvalidInput: the file is no saved result, or comes from a newer version.
+            InvalidInput: the file is not a saved result, or comes from a newer version.
         """
-        from gpushare.results.result_file import load_result
-
-        return load_result(Path(path))
+        result: Result = provided("load_result")(Path(path))
+        return result
 
     def _repr_html_(self) -> str:
-        from gpushare.results.display import result_html
-
-        return result_html(self)
+        html: str = provided("result_html")(self)
+        return html

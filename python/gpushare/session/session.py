@@ -1,56 +1,58 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions: applications of one process share a GPU under a policy, launch by launch as they come."""
+"""Sessions: applications of one process share a GPU under a policy and submit launches at any time."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
-from gpushare.backends.cuda.device_array import DeviceArray
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.backends.choice import backend_named
+from gpushare.checks import number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.devices import chosen
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name
 from gpushare.results.run import Run
+from gpushare.session.api import SessionApi
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
-from gpushare.session.device import session_device
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.session.run import begun_work, decided_by
 
 
-class Session:
+class Session(SessionApi):
     """Applications of this process share a GPU under a policy.
 
-    Kernels are made preemptible and scheduled by a thread of their own, which never holds the GIL (unless the policy
-    is written in Python). One session at a time per GPU and process.
+    A session makes kernels preemptible and schedules them in a separate thread, which holds the GIL only for policies
+    written in Python. There can be one session at a time per GPU and process.
 
-    On a simulated device launches take the time that their model says, and compute nothing: arrays live in host memory
-    and keep what they hold, and arguments are not looked at. Its time is the wall clock's, as far as simulating keeps
-    up with that.
+    On a simulated device launches take the time of their model and compute nothing: arrays are in host memory and do
+    not change, and arguments are not checked. Simulated time follows the wall clock, as far as the simulator is fast
+    enough.
 
     Args:
-        device: ``"cuda:0"`` for a GPU, or a simulated one, as :func:`gpushare.device` knows it.
-        policy: the name of a built-in policy that is no oracle, or an instance of your own.
-        ordering: whose operations go next, before the policy says who runs where: a name that :func:`gpushare.compare`
-            takes before a ``+``, such as ``"cumas:kernels=2"``; it stays as long as the session.
-        measure_alone: when the session is finished, run every application's launches again, original kernels with
-            nobody else there, so that the run has metrics; the arrays get back what the jobs have written. Until then
-            the session keeps all arrays alive. Without it times alone count as 1 ns.
-        highest_priority: the highest that an application may ask for; None: any. Priorities are the business of
-            whoever opens the session, as on Linux those above the default are of the superuser: hand
-            ``session.application`` to others after setting this.
-        speed: on a simulated device, seconds that pass there in one second.
-        keeps_record: False for a session without an end, which cannot be finished: what is over is forgotten.
+        device: ``"cuda:0"`` for a GPU, or a simulated device; see :func:`gpushare.device`.
+        policy: the name of a built-in policy that is no oracle, or an instance of :class:`gpushare.Policy`.
+        ordering: selects the operations that the policy sees next: a name that :func:`gpushare.compare` takes before a
+            ``+``, such as ``"cumas:kernels=2"``. It does not change during the session.
+        measure_alone: when the session is finished, run every application's launches again, alone and as original
+            kernels, so that the run has metrics; afterwards the arrays hold the results of the jobs again. The session
+            references all arrays until then. Without it runtimes alone count as 1 ns.
+        highest_priority: the highest priority that applications can get; None: no limit. A program that opens a session
+            for other code sets it, as Linux reserves priorities above the default for the superuser.
+        speed: simulated seconds per second of wall-clock time, on a simulated device.
+        keeps_record: False for a session that runs indefinitely: no records are stored, and it cannot be finished.
 
     >>> import gpushare as gs
     >>> with gs.Session("sim:h100", policy="srtf") as session:
@@ -80,7 +82,7 @@ class Session:
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self._on = session_device(device, speed)
+        self._on = backend_named(chosen(device, "cuda:0")).session_device(speed)
         self.device = self._on.device
         self.policy = policy
         self.ordering = ordering
@@ -94,6 +96,7 @@ class Session:
         self._lock = threading.Lock()
         ends_here(self)
 
+    @override
     def application(
         self,
         name: str,
@@ -103,23 +106,6 @@ class Session:
         min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> SessionApplication:
-        """A new application; it arrives with its first launch.
-
-        Args:
-            name: unique within the session.
-            priority: larger is more urgent.
-            weight: share of the GPU, for weighted policies.
-            deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
-                it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
-            min_speed: the share of its speed alone that it has to keep beside others, at most 1.
-            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
-                deadline is. They go first where it takes that: for who may ask for a priority above 0.
-
-        Raises:
-            InvalidInput: the name is taken, the priority is above the session's ``highest_priority``, or that is not
-                above 0 and a latency bound is asked for.
-            PolicyError: the session's policy has no use for this priority.
-        """
         self._require_open()
         require_name("an application's name", name)
         terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
@@ -132,49 +118,31 @@ class Session:
             self._applications.append(application)
         return application
 
+    @override
     def array(self, values: Any) -> DeviceArray:
-        """A copy of host values in device memory."""
         return self._on.array(values)
 
+    @override
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> DeviceArray:
-        """Zeroed device memory."""
         return self._on.zeros(shape, dtype)
 
+    @override
     def load(self, kernel: Kernel) -> None:
-        """Compiles the kernel and loads it now rather than at its first launch: meanwhile, others stand still."""
         self._require_open()
         self._on.load(kernel)
 
+    @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
-        """A variable of the kernel's source in device memory, as an array in its place; docs/guide/kernels.md.
-
-        The session has one copy of it for all kernels of the source. Wait for the jobs that use it.
-
-        Args:
-            kernel: one of the source's.
-            name: in C++, such as ``"ns::coefficient"`` or the end of that, or its symbol.
-            dtype: what it is made of: without it arrays and structs of CUDA C++ are bytes.
-            shape: of so many elements.
-
-        Raises:
-            InvalidInput: there is no such variable (the message lists those there are), or it has another size.
-        """
         self._require_open()
         require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
         return self._on.variable(kernel, name, dtype, shape)
 
+    @override
     def set_policy(self, policy: str | Policy) -> None:
-        """Another policy decides from now on; it is told what is going on, and nothing of what the last one learnt.
-
-        Raises:
-            InvalidInput: there is no such policy, or it is an oracle.
-            PolicyError: it cannot serve an application that is there, or does not get along with what is going on. The
-                last one goes on then.
-        """
         self._require_open()
         owned, name = own_policy(policy), policy_name(policy)
-        with self._lock:  # nobody comes meanwhile whom the next one cannot serve
-            for each in self._applications:  # the core asks for those that it knows
+        with self._lock:  # no application may be added meanwhile that the new policy cannot serve
+            for each in self._applications:  # the core checks the applications that are registered there
                 if each._number is None and isinstance(policy, str):
                     _core.require_priority(policy, each.name, each.priority)
             self._core.set_policy(owned)
@@ -182,7 +150,7 @@ class Session:
             self._policies.append(name)
 
     def status(self) -> SessionStatus:
-        """What is going on at this moment: applications that have launched something and have not been cancelled.
+        """The present state: applications that have submitted a launch and have not been cancelled.
 
         >>> import gpushare as gs
         >>> model = gs.KernelModel("long", threads=128, latency_ns=1_000_000_000)
@@ -196,37 +164,37 @@ class Session:
         return self._core.status()
 
     def history(self, seconds: float) -> SessionPast:
-        """What the last seconds brought: launches, quotas and SMs; of a session that keeps no record."""
+        """Launches, quotas and SMs of the last seconds, for a session that stores no record."""
         return self._core.history(round(number("seconds", seconds, 0, 1e6) * 1e9))
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.
 
-        Of an application that was cancelled the run has the launches that had begun. How long they would have taken
-        alone, nobody knows: it counts as undisturbed.
+        For a cancelled application the run has the launches that had begun. Their runtime alone is not known, so the
+        application counts as undisturbed.
 
         Args:
             timeout: in seconds.
 
         Raises:
             DeviceError: a job failed, or did not end in time; the message names its application. On a GPU a CudaError.
-            InvalidInput: nothing was submitted; or the timeout is none, and the session stays open.
+            InvalidInput: nothing was submitted; or the timeout is no valid number, and the session stays open.
         """
         self._require_open()
         timeout = number("timeout", timeout, 0, 1e6)
-        require(self._keeps_record, "this session keeps no record that it could be finished with: close it")
+        require(self._keeps_record, "this session keeps no record, so it cannot be finished: close it")
         with self._lock:
             self._require_open()
             busy = sorted((each for each in self._applications if each._launches), key=lambda each: each._number or 0)
             require(len(busy) > 0, "nothing was submitted to this session")
-            self._finished = True  # and nobody submits any more
+            self._finished = True  # no launch may be submitted from now on
         try:
             done, record = self._core.finish(self.device.description, timeout)
         except _core.DeviceError:
             self._end()
             raise
         except KeyboardInterrupt:
-            self._finished = False  # all goes on, until somebody closes it
+            self._finished = False  # the session goes on until it is closed
             raise
         try:
             workload, alone = begun_work(busy, done, record, self._alone_ns)
@@ -242,8 +210,8 @@ class Session:
         self._core.require_other_thread()
         require(not self._finished, "the session has been finished: open another one")
 
+    @override
     def close(self) -> None:
-        """Ends the session without waiting: what runs stops at the next block boundary."""
         was_finished, self._finished = self._finished, True
         self._core.close()  # also where another thread waits in finish()
         if was_finished:
@@ -252,19 +220,11 @@ class Session:
             self._end()
 
     def _end(self) -> None:
-        """Lets go of the device, and of what keeps the session's copies of variables."""
+        """Releases the device and the session's copies of variables."""
         self._on.check()
         self._on.forget()
         for each in self._applications:
             each._launches = []
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _submit(
         self,
@@ -282,7 +242,7 @@ class Session:
         with self._lock:
             self._require_open()
             application._register(self._core, submitted.core)
-            # In one go, so that the list is in the order of the numbers.
+            # Both steps under one lock, so that the list has the order of the job numbers.
             job_number = self._core.submit(application._number, submitted.core, submitted.program)
             if self._keeps_record:
                 application._launches.append(submitted)

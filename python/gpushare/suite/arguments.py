@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The suite's cases as arguments of a launch: up to 1.5 GB of data, made only when a run needs it."""
+"""Arguments of launches from the suite's cases: up to 1.5 GB of data, generated when a run needs it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, get_args
 
 from gpushare._core import InvalidInput
-from gpushare.model.kernel_model import require, whole
-from gpushare.model.launch_arguments import LARGEST_DATA_SEED, Zeros
-from gpushare.model.launch_geometry import Extent
+from gpushare.arguments.launch_arguments import LARGEST_DATA_SEED, Zeros
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.checks import require, whole
+from gpushare.suite import KERNELS, Size
 
 if TYPE_CHECKING:
     from gpushare.suite import Case, SuiteKernel
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Geometry = tuple[Extent, Extent, int]
 
 MOST_LAYERS = 65_535
-"""What CUDA allows for a grid's ``z``."""
+"""CUDA's limit of a grid's ``z``."""
 
 
 @cache
@@ -50,8 +51,6 @@ def suite_kernel(name: str) -> SuiteKernel:
     >>> suite_kernel("triad").entry
     'triad'
     """
-    from gpushare.suite import KERNELS
-
     known = isinstance(name, str) and name in KERNELS
     require(known, f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}")
     return KERNELS[name]
@@ -59,8 +58,6 @@ def suite_kernel(name: str) -> SuiteKernel:
 
 def require_size(size: str) -> None:
     """Raise InvalidInput unless the suite has cases of this size."""
-    from gpushare.suite import Size
-
     sizes = get_args(Size)
     require(size in sizes, f"no size {size!r}; known: {', '.join(sizes)}")
 
@@ -70,10 +67,10 @@ class SuiteArguments:
     """The arguments of a suite kernel's case.
 
     Args:
-        name: of the kernel.
+        name: name of the kernel.
         size: "small" or "large".
-        seed: of the data.
-        layers: of the grid, each of which does all of the work: for launches that take longer.
+        seed: seed of the data.
+        layers: layers of the grid, each of which does all of the work, for longer launches.
 
     >>> [type(argument).__name__ for argument in SuiteArguments("triad", "small").build()]
     ['Zeros', 'ndarray', 'ndarray', 'float32', 'int32']
@@ -102,11 +99,11 @@ class SuiteArguments:
         return (x, y, z * self.layers), block, shared_bytes
 
     def build(self) -> tuple[Any, ...]:
-        """The arguments, made anew: nothing is kept here, so the memory is free once the caller drops them."""
+        """The arguments, generated anew and not stored, so their memory is freed when the caller drops them."""
         case = suite_kernel(self.name).case(self.size, self.seed)
         self._require_known_geometry(case)
         return tuple(
-            # What is only written needs no upload: a workload's results are not looked at.
+            # Arrays that are only written need no upload: a workload's results are not read.
             Zeros(argument.value.shape, argument.value.dtype)
             if argument.is_output and not argument.is_updated
             else argument.value

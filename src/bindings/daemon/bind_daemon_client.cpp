@@ -80,9 +80,9 @@ void bind_waits(ClientPortClass& port) {
           },
           py::arg("job"), py::arg("timeout_s"), "How the job has ended; None: not yet.")
       .def("forget", &ClientPort::forget, py::arg("job"), py::call_guard<py::gil_scoped_release>(),
-           "Nobody will ask for this job any more.")
+           "The job's end is not needed any more.")
       .def_property_readonly("kept_jobs", &ClientPort::kept_jobs, "Jobs that have not been forgotten.")
-      .def("close", &ClientPort::close, py::call_guard<py::gil_scoped_release>(), "Whoever waits gets WorkerGone.");
+      .def("close", &ClientPort::close, py::call_guard<py::gil_scoped_release>(), "Waiting threads get WorkerGone.");
 }
 
 }  // namespace

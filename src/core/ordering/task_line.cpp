@@ -53,7 +53,7 @@ bool TaskLine::goes_before_those_at(Engine engine, const ReadyTask& task, Time n
 }
 
 bool TaskLine::may_cut_in(const ReadyTask& task, Time now) const {
-  return cut_in_ != CutIn::Nobody && goes_before_those_at(uplink, task, now);
+  return cut_in_ != CutIn::None && goes_before_those_at(uplink, task, now);
 }
 
 void TaskLine::cut_in(const ReadyTask& task) {

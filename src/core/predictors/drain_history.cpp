@@ -34,7 +34,7 @@ struct DrainHistory::Totals {
   Group newest;
   Group before;
 
-  /// By what factor blocks are expected to be faster than they were.
+  /// The factor by which blocks are expected to be faster than before.
   double drift() const {
     if (before.busy <= 0) return 1;
     const double kept = newest.busy / newest.blocks / (before.busy / before.blocks);

@@ -26,9 +26,9 @@ std::size_t LeftoverBySm::add(const Leftover& leftover) {
   return entries_.size() - 1;
 }
 
-void LeftoverBySm::turn_to(const RoomClaim& launch) {
+void LeftoverBySm::select(const RoomClaim& launch) {
   launch_ = &launch;
-  ++turn_;
+  ++selection_;
 }
 
 LeftoverBySm::LeftoverEntry& LeftoverBySm::in_turn(std::size_t number) {
@@ -66,7 +66,7 @@ void LeftoverBySm::Leftover::take(const RoomClaim& launch, int blocks) {
   narrowest = std::min(narrowest, launch.split);
 }
 
-/// For one who has blocks of its own there.
+/// For a launch that has blocks there.
 int LeftoverBySm::Leftover::places(const RoomClaim& launch, std::size_t sm) const {
   if (narrowest < launch.split) return 0;
   if (launch.present[sm] == 0) return room.count(launch.block, launch.wanted[sm]);

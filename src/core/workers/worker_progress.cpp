@@ -107,12 +107,11 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
 void WorkerProgress::end_what_nobody_runs(SmId id) {
   SmProgressCount& sm = per_sm_[index(id)];
   const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
-  // An end shows how long a block takes, which nobody knows before the first one.
+  // An end shows the duration of a block, which is unknown before the first one.
   if (!all_hold_places || done_ == 0) return;
-  const std::int64_t nobody_runs =
-      std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
-  sm.shift += nobody_runs;
-  owed_ += nobody_runs;
+  const std::int64_t idle = std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
+  sm.shift += idle;
+  owed_ += idle;
 }
 
 void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events) {
@@ -149,7 +148,7 @@ void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event
 }
 
 void WorkerProgress::finish(Time now, std::vector<Event>& events) {
-  GPUSHARE_EXPECT(done_ > 0, "a look has shown some tasks done");
+  GPUSHARE_EXPECT(done_ > 0, "a poll has shown some tasks done");
   std::vector<WorkerSm> table = last_;
   const double growth = static_cast<double>(blocks_) / static_cast<double>(done_);
   std::int64_t seen = 0;

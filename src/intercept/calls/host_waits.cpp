@@ -43,7 +43,7 @@ CUresult waited_for_stream(CUstream stream, const Wait& wait) {
   return result;
 }
 
-/// `record` has the driver do it. A captured record is none: the event does not pass by it.
+/// `record` is the driver's call. A captured record does not count: the stream does not pass the event.
 template <class Record>
 CUresult recorded(CUevent event, CUstream stream, const Record& record) {
   const Membership* member = this_member();

@@ -7,9 +7,8 @@ import pytest
 
 import gpushare as gs
 from gpushare.daemon.supervisor.worker_process import COMMAND
-from gpushare.daemon.worker.history import Look
+from gpushare.daemon.worker.history import Look, Past, PastHold, PastJob, PastQuota, past_of
 from gpushare.daemon.worker.history_trace import MOST_WAITING, history_trace
-from gpushare.daemon.worker.past import Past, PastHold, PastJob, PastQuota, past_of
 from gpushare.plots.axes import detached_axes
 from gpushare.results.server_trace import ServerTrace
 

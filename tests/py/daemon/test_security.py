@@ -112,7 +112,7 @@ def test_a_server_of_another_user_is_not_taken_by_default(serve, folder, monkeyp
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
     monkeypatch.setattr("os.getuid", lambda: NOBODY)
-    monkeypatch.setattr("gpushare.daemon.client.reach.peer_of", lambda _: Peer(1, 1234, frozenset()))
+    monkeypatch.setattr("gpushare.daemon.client.server_socket.peer_of", lambda _: Peer(1, 1234, frozenset()))
     with raises_naming(gs.RefusedError, 1234):
         gs.connect()
     gs.connect(path).close()

@@ -13,7 +13,7 @@ import gpushare as gs
 from gpushare.daemon.protocol.messages import OpenApplication
 from gpushare.daemon.supervisor.worker_process import COMMAND
 from gpushare.daemon.worker.application_table import ApplicationTable
-from gpushare.daemon.worker.work_requests import open_application
+from gpushare.daemon.worker.requests.work import open_application
 
 SMS = 132
 

@@ -9,7 +9,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.daemon.client.reach import LONGEST_PATH
+from gpushare.daemon.client.server_socket import LONGEST_PATH
 from gpushare.daemon.protocol.limits import MOST_GREETINGS
 from gpushare.daemon.supervisor.listener import Listener
 

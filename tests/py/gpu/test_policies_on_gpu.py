@@ -9,8 +9,8 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
+from gpushare.backends.baselines import BASELINES
 from gpushare.backends.cuda import energy_meter
-from gpushare.backends.cuda.run import BASELINES
 from gpushare.suite import KERNELS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]

@@ -12,12 +12,12 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.backends.cuda.loaded_workload import LoadedLaunch
-from gpushare.profile import measurement
-from gpushare.profile.copies import measure_device
-from gpushare.profile.effort import Effort, sm_counts
-from gpushare.profile.measurement import measure_kernel
 from gpushare.profile.store import ProfileStore
-from gpushare.profile.targets import of_suite
+from gpushare.profiling import measurement
+from gpushare.profiling.copies import measure_device
+from gpushare.profiling.effort import Effort, sm_counts
+from gpushare.profiling.measurement import measure_kernel
+from gpushare.profiling.targets import of_suite
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu"), pytest.mark.timeout(300)]
 
@@ -101,7 +101,7 @@ def test_no_library_of_counters_is_no_error(device, monkeypatch):
     def missing():
         raise gs.CudaError("libcupti.so was not found")
 
-    monkeypatch.setattr("gpushare.profile.counters._library", missing)
+    monkeypatch.setattr("gpushare.profiling.counters._library", missing)
     profile = measure_kernel(device, spin_launch(100, 1000), QUICK)
     assert profile.counters is None
     assert profile.no_counters == "no counters: libcupti.so was not found"
@@ -197,8 +197,9 @@ def test_what_is_measured_is_kept_and_found(device, monkeypatch, tmp_path):
 MISSING = """
 import warnings
 from gpushare.backends.cuda.device import cuda_device
-from gpushare.profile import lookup, measurement
-from gpushare.profile.effort import Effort
+from gpushare.profile import lookup
+from gpushare.profiling import measurement
+from gpushare.profiling.effort import Effort
 
 if ON_STAND_IN:
     lookup.SIMULATED["h100"] = "gpushare stand-in"
@@ -211,7 +212,7 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     result = gs.compare(pair, ["slate", "hardware-streams"], profile_missing=True)
 (left,) = said
-assert "'increment' is left without a profile: it runs as a whole" in str(left.message), left
+assert "'increment' has no profile: it runs as a whole" in str(left.message), left
 assert result.policies == ["slate", "hardware-streams"], result.errors
 known = gs.profile_of(spin.kernel, 64, "cuda:0")
 assert known.against_sms is not None

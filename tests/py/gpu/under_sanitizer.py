@@ -18,7 +18,7 @@ import gpushare as gs
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.backends.cuda.run import CudaRunner
 from gpushare.suite import KERNELS
-from gpushare.suite.check import outputs_on_gpu
+from gpushare.validation.suite_kernels import outputs_on_gpu
 
 TIMEOUT_S = 600
 RUNS = 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies on a GPU: the memory that they use, and how long they take."""
+"""Copies on a GPU: their buffers, and their measured times."""
 
 from __future__ import annotations
 
@@ -9,23 +9,26 @@ from collections import defaultdict
 from gpushare import _core
 from gpushare._core import Device
 from gpushare.backends.cuda.device import CudaDevice
-from gpushare.device import simulated_device
+from gpushare.model.devices import changed_device, simulated_device
+from gpushare.profile.lookup import simulated_stand_in
+from gpushare.profile.store import ProfileStore
 
 TIMED_BYTES = (1 << 16, 1 << 20, 1 << 24)
-"""Enough for a straight line: below the smallest nothing but the latency is seen, above the largest the bandwidth."""
+"""Sizes for a linear fit: below the smallest, latency alone determines the time; above the largest, bandwidth alone."""
 TIMED_REPEATS = 5
+DIRECTIONS = {"to_device": _core.Copy.Direction.TO_DEVICE, "to_host": _core.Copy.Direction.TO_HOST}
 PINNED = _core.HostMemory.PINNED
 
 
 class BufferPool:
-    """Memory for the copies of workloads that run one at a time: shared, since pinning takes longer than copying."""
+    """Buffers for the copies of workloads that run one at a time; reused, since pinning takes longer than copying."""
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
         self._by_size: dict[int, list[_core.CopyBuffers]] = defaultdict(list)
 
     def get(self, number: int, size: int) -> _core.CopyBuffers:
-        """The buffers of a workload's copy with this number among those of its size."""
+        """The buffers of the copy with this number among a workload's copies of this size."""
         buffers = self._by_size[size]
         while len(buffers) <= number:
             buffers.append(_core.CopyBuffers(self._device.core, size))
@@ -33,32 +36,21 @@ class BufferPool:
 
 
 def known_by_measured_copies(device: CudaDevice) -> Device:
-    """The GPU as orderings tell times by: with its copies as its profile has them, else as they are measured now.
+    """The GPU's description for orderings that estimate times: copies from its profile, else measured now.
 
-    What a launch costs through the scheduler is that of the simulated device that stands for it, where there is one.
+    The cost of a launch is that of the simulated device with this GPU's name, where there is one.
     """
-    from gpushare.profile.lookup import simulated_stand_in
-
     known = device.description
     stand_in = simulated_stand_in(known.name)
-    return Device(
-        name=known.name,
-        sms=known.sms,
-        clock_hz=known.clock_hz,
-        per_sm=known.per_sm,
-        granularity=known.granularity,
-        off_sm=known.off_sm,
+    return changed_device(
+        known,
         to_device=_engine(device, "to_device"),
         to_host=_engine(device, "to_host"),
         delays=simulated_device(stand_in).delays if stand_in else known.delays,
-        flops_per_s=known.flops_per_s,
-        memory_bytes=known.memory_bytes,
     )
 
 
 def _engine(device: CudaDevice, direction: str) -> _core.CopyEngine:
-    from gpushare.profile.store import ProfileStore
-
     own = ProfileStore().device(device.description.name)
     curves = [each for each in own.copies if (each.direction, each.memory) == (direction, "pinned")] if own else []
     if curves:
@@ -67,7 +59,7 @@ def _engine(device: CudaDevice, direction: str) -> _core.CopyEngine:
 
 
 def engine_through(sizes: list[int], times_ns: list[int]) -> _core.CopyEngine:
-    """The copy engine whose times come closest to these (CuMAS, Eq. 6).
+    """The copy engine that fits these times best (CuMAS, Eq. 6).
 
     >>> engine_through([1_000_000, 2_000_000], [110_000, 210_000]).latency_ns
     10000
@@ -78,8 +70,6 @@ def engine_through(sizes: list[int], times_ns: list[int]) -> _core.CopyEngine:
 
 def timed_copies(device: CudaDevice, direction: str, sizes: tuple[int, ...]) -> list[int]:
     """Median times of copies from or to pinned memory by the host's clock, in nanoseconds."""
-    from gpushare.profile.copies import DIRECTIONS
-
     timer = _core.CopyTimer(device.core, max(sizes))
     return [
         round(statistics.median(host for host, _ in timer.measure(DIRECTIONS[direction], PINNED, size, TIMED_REPEATS)))

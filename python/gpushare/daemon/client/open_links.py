@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links of this process: what becomes of them when it forks, and when the interpreter ends."""
+"""The links of this process and their threads: what becomes of them when it forks, and when the interpreter ends.
+
+A thread that comes back from the core to an interpreter that is gone ends the process: from waiting for jobs, and also
+from letting go of the port of a link that was closed before. So such threads have to be over before, and yet keep
+nobody from ending it.
+"""
 
 from __future__ import annotations
 
 import atexit
 import os
+import threading
+import time
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING
-
-from gpushare.daemon.client.awaited_threads import await_threads
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.link import Link
@@ -17,7 +23,7 @@ _open: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 def keep(link: Link) -> None:
-    """From now on; it is not kept alive."""
+    """Registers a link, without a strong reference."""
     _open.add(link)
 
 
@@ -35,3 +41,38 @@ def _close_all() -> None:
 
 atexit.register(_close_all)
 os.register_at_fork(after_in_child=_forget_all_after_fork)
+
+
+PATIENCE_S = 1.0
+PAUSE_S = 0.001
+_threads: list[threading.Thread] = []
+_lock = threading.Lock()
+
+
+def start_thread(work: Callable[[], None], name: str) -> None:
+    """Those that have ended are forgotten when the next one starts."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    with _lock:
+        thread.start()
+        _threads[:] = [*(each for each in _threads if each.is_alive()), thread]
+
+
+def await_threads(are_others_out: Callable[[], bool]) -> None:
+    """Until all have ended, and threads of others have come back from the core, but not for long."""
+    end = time.monotonic() + PATIENCE_S
+    with _lock:
+        threads = [*_threads]
+    for thread in threads:
+        thread.join(max(end - time.monotonic(), 0))
+    while not are_others_out() and time.monotonic() < end:
+        time.sleep(PAUSE_S)
+
+
+def _forget_after_fork() -> None:
+    """The child has none of them, and the lock may be one that a thread of the parent had."""
+    global _lock
+    _lock = threading.Lock()
+    _threads.clear()
+
+
+os.register_at_fork(after_in_child=_forget_after_fork)

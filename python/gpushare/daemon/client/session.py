@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session with the server: what :func:`gpushare.connect` returns."""
+"""Sessions with the server, as :func:`gpushare.connect` returns them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device_array import _extent
-from gpushare.backends.cuda.on_device import host_array
+from gpushare.arguments.device_array import _extent
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.arguments.on_device import host_array
+from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.connection import Connection
@@ -26,23 +28,23 @@ from gpushare.daemon.client.status import DaemonStatus
 from gpushare.daemon.client.variable import found_variable
 from gpushare.daemon.errors import with_source
 from gpushare.daemon.protocol.arena import Arena
-from gpushare.daemon.protocol.client_history import OwnPast
+from gpushare.daemon.protocol.client_history import ClientHistory
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel, number, require, require_name, whole
-from gpushare.model.launch_geometry import Extent
+from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
+from gpushare.session.api import SessionApi
 from gpushare.session.job import DEFAULT_TIMEOUT_S
 
 SEQUENCES = (list, tuple)
 
 
-class DaemonSession:
+class DaemonSession(SessionApi):
     """Applications of this process share a GPU with those of others. Any thread may use it.
 
-    If the worker that holds the GPU is lost, the session connects again by itself. A forked process that uses it gets a
-    connection of its own; arrays, applications' jobs and jobs stay with the process that made them.
+    If the worker that holds the GPU is lost, the session connects to the next one automatically. A forked process that
+    uses it gets its own connection; arrays, applications' jobs and jobs stay with the process that made them.
     """
 
     def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
@@ -56,14 +58,15 @@ class DaemonSession:
 
     @property
     def policy(self) -> str:
-        """The server's, now."""
+        """The server's present policy."""
         return self.status()["policy"]
 
     @property
     def ordering(self) -> str:
-        """The server's; it stays."""
+        """The server's ordering, which does not change."""
         return self.status()["ordering"]
 
+    @override
     def application(
         self,
         name: str,
@@ -73,21 +76,6 @@ class DaemonSession:
         min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> DaemonApplication:
-        """A new application; it arrives with its first launch.
-
-        Args:
-            name: unique within this session; another process may use the same.
-            priority: larger is more urgent.
-            weight: share of the GPU, for weighted policies.
-            deadline_ns: when it should have ended, in nanoseconds after its first launch.
-            min_speed: the share of its speed alone that it has to keep beside others, at most 1.
-            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted. Where that
-                cannot be kept otherwise they go first, as those of a higher priority do: for who may ask for one.
-
-        Raises:
-            InvalidInput: the name is taken, or a value is out of range.
-            RefusedError: the server's configuration does not permit this priority, minimum speed or latency.
-        """
         require_name("an application's name", name)
         require(name not in self._names, f"the session has an application {name!r} already: take another name")
         priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
@@ -98,12 +86,13 @@ class DaemonSession:
         return application
 
     def array(self, values: Any, *, durable: bool = False, shared: bool = False) -> DaemonArray:
-        """A copy of host values in device memory.
+        """Copies host values to device memory.
 
         Args:
-            values: of whatever type and shape.
-            durable: it is there again after the loss of a worker.
-            shared: PyTorch, CuPy and Numba of this process take it without a copy. It takes whole units of 2 MiB.
+            values: array-like, of any numeric type and shape.
+            durable: whether it is restored after the loss of a worker.
+            shared: whether PyTorch, CuPy and Numba of this process can use it without a copy. It takes whole units of 2
+                MiB.
         """
         host = host_array(values)
         state = self._allocated(host.shape, host.dtype, durable, shared)
@@ -111,32 +100,28 @@ class DaemonSession:
         self._upload(state, host)
         return array
 
+    @override
     def zeros(
         self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False, shared: bool = False
     ) -> DaemonArray:
-        """Zeroed device memory; it waits until others have freed enough."""
         state = self._allocated(_extent(shape), np.dtype(dtype), durable, shared)
         self._connection.log.uploaded(state, None)
         return DaemonArray(self, state)
 
     def pinned_array(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-        """Zeroed host memory from and to which arrays are copied in one go: ``x.upload(pinned)``, ``x.numpy(pinned)``.
+        """Zeroed host memory for copies without an intermediate buffer: ``x.upload(pinned)``, ``x.numpy(pinned)``.
 
         The server maps it, and pins it at its first use. A process that is forked shares it.
         """
         return pinned_array(_extent(shape), np.dtype(dtype))
 
+    @override
     def load(self, kernel: Kernel) -> None:
-        """Compiles the kernel and loads it now rather than at its first launch."""
         with with_source(kernel.text):
             self._connection.ask(lambda registered: registered.load(kernel))
 
+    @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
-        """A variable of the kernel's source, as an array in its memory: see :meth:`gpushare.Session.variable`.
-
-        This session has a copy of its own of each. With a worker they are lost, and have the values of the source again
-        on the next one.
-        """
         require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
         require(isinstance(name, str), f"kernel {kernel.name!r}: a variable's name must be a text, got {name!r}")
         with with_source(kernel.text):
@@ -144,34 +129,34 @@ class DaemonSession:
             return DaemonArray(self, self._connection.ask(ask))
 
     def status(self) -> DaemonStatus:
-        """What goes on in the server: memory, clients, applications of all of them."""
+        """The server's state: memory, clients, and the applications of all clients."""
         answer = self._asked("status")
         return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
 
-    def history(self, seconds: float) -> OwnPast:
-        """What the last seconds brought for this session's applications: launches, quotas and SMs."""
-        return OwnPast(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
+    @override
+    def history(self, seconds: float) -> ClientHistory:
+        return ClientHistory(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
 
+    @override
     def set_policy(self, policy: str) -> None:
-        """Another policy for everybody; for the server's operators."""
         self._connection.ask(lambda registered: registered.link.request("policy", policy=policy))
 
     def set_priority(self, application: str, priority: int) -> str:
-        """Another priority for anybody's application, by the name in the status; for the server's operators."""
+        """Changes the priority of any application, by its name in the status; for the server's operators."""
         fields = {"application": application, "priority": priority}
         return self._connection.ask(lambda registered: registered.link.request("priority", **fields))
 
     def trace(self, seconds: float, until: float = 0.0) -> bytes:
-        """What the server did, for ui.perfetto.dev; for the server's operators.
+        """A trace of the server for ui.perfetto.dev; for the server's operators.
 
         Args:
-            seconds: ago that it begins.
-            until: so many seconds ago; 0: now.
+            seconds: start of the trace, in seconds before now.
+            until: end of the trace, in seconds before now.
         """
         return self._asked("trace", seconds=float(seconds), until_s=float(until))
 
     def _asked(self, verb: str, **fields: Any) -> Any:
-        """The answer; bytes, where it comes in a shared file."""
+        """The answer; bytes, where it arrives in a shared file."""
 
         def fetch(registered: Registered) -> tuple[int, Reply]:
             reply = registered.link.begin(verb, **fields)
@@ -187,7 +172,7 @@ class DaemonSession:
             arena.close()
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> None:
-        """Waits for all jobs of this session, and ends it. There is no run to return: others go on.
+        """Waits for all jobs of this session and ends it. It returns no run: the server's session goes on.
 
         Raises:
             TimeoutError: a job has not ended in time.
@@ -201,17 +186,9 @@ class DaemonSession:
         finally:
             self.close()
 
+    @override
     def close(self) -> None:
-        """Ends the session without waiting: what runs stops at the next block boundary."""
         self._connection.close()
-
-    def __enter__(self) -> DaemonSession:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool, shared: bool) -> ArrayState:
         require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")
@@ -222,7 +199,7 @@ class DaemonSession:
 
     def _upload(self, state: ArrayState, host: np.ndarray) -> None:
         def upload(registered: Registered) -> None:
-            if not state.is_on(registered) and not state.is_shared:  # it was lost, and comes back with its new content
+            if not state.is_on(registered) and not state.is_shared:  # it was lost, and is restored with its new content
                 state.allocate(registered, self._connection.patience_s)
             if host.size > 0:
                 registered.write(state.handle_on(registered), host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long launches take with nobody else there, by their profiles: what turnarounds are normalized by."""
+"""Runtimes of launches alone, from kernel profiles, by which turnarounds are normalized."""
 
 from __future__ import annotations
 
@@ -8,34 +8,32 @@ from weakref import WeakKeyDictionary
 
 from gpushare import _core
 from gpushare._core import InvalidInput
-from gpushare.backends.cuda.device import CudaDevice
+from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.model.kernel_model import KernelModel
-from gpushare.model.launch_geometry import Extent
-from gpushare.model.operation import Launch
+from gpushare.daemon.worker.served_session import ServedSession
 
 
 class AloneTimes:
-    """Predictions, made once per kernel and shape of its blocks, and kept as long as the kernel.
+    """Predictions, made once per kernel and block shape, and cached as long as the kernel.
 
     Args:
-        device: of a session.
+        session: of all clients.
     """
 
-    def __init__(self, device: Any) -> None:
-        self._device = device
+    def __init__(self, session: ServedSession) -> None:
+        self._session = session
         self._known: WeakKeyDictionary[Any, dict[Any, tuple[float, float] | None]] = WeakKeyDictionary()
 
     def of(
         self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None = None
     ) -> tuple[float, float] | None:
-        """Nanoseconds per block with the whole GPU at work, and of the first; None for a kernel that has no profile.
+        """Nanoseconds per block on the whole GPU, and of the first block; None without a profile.
 
         Args:
-            kernel: with its variables in ``code``, if it has any.
-            block: of a launch.
-            shared_bytes: dynamic ones of a block.
-            code: with the copy of the kernel that is looked at, on a GPU.
+            kernel: the kernel; its variables, if any, are in ``code``.
+            block: block of a launch.
+            shared_bytes: dynamic shared memory of a block.
+            code: loaded code of the kernel, on a GPU.
         """
         known = self._known.setdefault(kernel, {})
         key = (block, shared_bytes)
@@ -47,18 +45,9 @@ class AloneTimes:
         self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None
     ) -> tuple[float, float] | None:
         try:
-            model = self._model(kernel, block, shared_bytes, code)
+            model = self._session.kernels.model(kernel, block, shared_bytes, code)
         except InvalidInput:
-            return None  # a simulated device says so of a kernel without a profile, a GPU by is_profiled
+            return None  # a simulated device raises without a profile; for a GPU, is_profiled tells
         if not model.is_profiled:
             return None
-        return 1 / _core.rate_alone(self._device.description, model), model.latency_ns
-
-    def _model(self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None) -> _core.KernelModel:
-        description = self._device.description
-        if isinstance(kernel, KernelModel):
-            return kernel.on(description)
-        launch = Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes)
-        if isinstance(self._device, CudaDevice):
-            return self._device.model(launch, code and code.load(kernel))
-        return launch.model_on(description).on(description)
+        return 1 / _core.rate_alone(self._session.device.description, model), model.latency_ns

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CuMAS-DP, Algorithm 1: for every set of tasks one order, the cheapest of those that append one task to the order kept
-// for the others. It may miss the best order, whose beginning need not be the best one of its tasks.
+// CuMAS-DP, Algorithm 1: one order for every set of tasks, the cheapest of those that append one task to the stored
+// order of the others. It may miss the best order, as the beginning of that one need not be the best order of its
+// tasks.
 //
-// "dp" takes the makespan of the order kept as C(U). "dp-as-printed" adds up Eq. 5 literally, with the task's own wait
-// where the downlink's idle time belongs and with Eq. 2 as printed; it is there for comparison. A task that would have
-// to wait for memory is no candidate; if a set is left with none, or all of them, the answer is the order of arrival.
+// "dp" uses the makespan of the stored order as C(U). "dp-as-printed" adds up Eq. 5 literally, with the task's wait in
+// place of the downlink's idle time and with Eq. 2 as printed; it is there for comparison. A task that would have to
+// wait for memory is no candidate; if any set is left without a candidate, the answer is the order of arrival.
 //
 // Suits: up to 12 tasks or so. Fails: beyond, by time and memory, which double with each task.
 #include <bit>
@@ -32,18 +33,18 @@ class Tables {
       : problem_(problem),
         equations_(equations),
         memory_binds_(memory_may_bind(problem)),
-        kept_(std::size_t{1} << problem.tasks.size()) {
-    kept_[0] = {.cost = 0, .front = front_of(problem.engines)};
+        stored_(std::size_t{1} << problem.tasks.size()) {
+    stored_[0] = {.cost = 0, .front = front_of(problem.engines)};
     if (problem.objective == Objective::Makespan && equations == DelayEquations::AsCorrected) {
-      kept_[0].cost = cost_of(problem, {});
+      stored_[0].cost = cost_of(problem, {});
     }
   }
 
   /// The order of all tasks, or none.
   std::vector<int> order() {
-    for (TaskSet tasks = 1; tasks < kept_.size(); ++tasks) fill(tasks);  // subsets have smaller numbers
-    const auto all = static_cast<TaskSet>(kept_.size() - 1);
-    return kept_[all].cost < none ? order_of(all) : std::vector<int>{};
+    for (TaskSet tasks = 1; tasks < stored_.size(); ++tasks) fill(tasks);  // subsets have smaller numbers
+    const auto all = static_cast<TaskSet>(stored_.size() - 1);
+    return stored_[all].cost < none ? order_of(all) : std::vector<int>{};
   }
 
  private:
@@ -92,7 +93,7 @@ class Tables {
   std::vector<int> order_of(TaskSet tasks) const {
     std::vector<int> order(static_cast<std::size_t>(std::popcount(tasks)));
     for (auto place = order.rbegin(); place != order.rend(); ++place) {
-      *place = kept_[tasks].last;
+      *place = stored_[tasks].last;
       tasks &= ~(TaskSet{1} << *place);
     }
     return order;

@@ -13,7 +13,7 @@ namespace {
 constexpr int longest_derivation = 200;
 constexpr std::int64_t lanes = 32;
 
-/// Of integers: the type is the last suffix, that of a conversion's source, too, the last but one.
+/// The type is the last suffix; in a conversion the last but one is a type too. Are both integers?
 bool is_of_integers(const Instruction& instruction) {
   std::string_view opcode = instruction.opcode;
   const auto take_integer = [&] {
@@ -28,7 +28,7 @@ bool is_of_integers(const Instruction& instruction) {
 
 }  // namespace
 
-LaneValues::LaneValues(const Module& module, const Function& function, const OnlyWriters& writers,
+LaneValues::LaneValues(const Module& module, const Function& function, const SingleWriterAnalysis& writers,
                        const ThreadGroup& group)
     : module_(module), function_(function), group_(group), writers_(writers) {}
 
@@ -235,8 +235,8 @@ LaneValues::Kind LaneValues::shifted_left(const Value& value, const Value& by) {
   return value.is_multiple() || (by.number && *by.number >= 5) ? Kind::Multiple : Kind::Uniform;
 }
 
-/// By five places or more, lanes differ no longer. A signed division by 32 adds 31 to what is negative first: the
-/// sign, shifted. The operand behind tells a field's beginning as it tells by how much to shift.
+/// After a shift by five places or more lanes do not differ. A signed division by 32 first adds 31 to negative values:
+/// the shifted sign. The operand after it gives a field's beginning in the same way as it gives the shift.
 LaneValues::Kind LaneValues::shifted_right(const Instruction& instruction, const Value& value, const Value& by) {
   if (value.kind == Kind::Zero) return Kind::Zero;
   if (value.is_uniform()) return by.is_uniform() ? Kind::Uniform : Kind::Unknown;
@@ -254,14 +254,15 @@ LaneValues::Kind LaneValues::masked(const Value& value, const Value& mask) {
   return low == 0 ? Kind::Multiple : low == lanes - 1 ? Kind::Consecutive : Kind::Unknown;
 }
 
-/// Bits of one value from a place on, in another one; below are the other's.
+/// Inserts bits of one value into another from a place on; the lower bits are the other's.
 LaneValues::Value LaneValues::inserted(const Value& field, const Value& base, const Value& at) {
   if (!field.is_uniform() || !at.number || *at.number < 5) return {};
   if (base.is_uniform()) return {base.is_multiple() ? Kind::Multiple : Kind::Uniform};
   return {base.is_consecutive_from_lane_0() ? Kind::Consecutive : Kind::Unknown};
 }
 
-/// Of the kernel, at an address that is the same for all: what a called function is given may differ.
+/// True for parameters of the kernel at an address that is the same in all threads: those of a called function may
+/// differ.
 bool LaneValues::is_parameter_load(const StatementPlace& place) {
   const Instruction& load = place.instruction;
   if (!function_.is_entry || load.operation() != "ld" || !load.has("param") || load.operands[1].size() < 3)

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every device does for gpushare. Only its backend knows whether a device is a GPU or a simulated one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpushare import _core
+from gpushare._core import Device, PolicyError
+from gpushare.arguments.device_array import DeviceArray
+from gpushare.model.operation import Launch
+from gpushare.model.workload import Workload
+from gpushare.policy import Policy
+from gpushare.results.measured import Measured
+from gpushare.results.run import Run
+
+if TYPE_CHECKING:
+    from gpushare.arguments.launch_geometry import Extent
+    from gpushare.backends.cuda.device import CudaDevice
+    from gpushare.backends.cuda.loaded_code import LoadedCode
+    from gpushare.kernels.kernel import Kernel
+    from gpushare.kernels.module_variables import ModuleVariable
+    from gpushare.model.kernel_model import KernelModel
+
+DEFAULT_TIMEOUT_S = 60.0
+TIMEOUTS_S = (0.001, 1e6)
+AloneNs = tuple[float, float]
+"""Per block with the whole device at work, and of the first one."""
+Released = tuple[Callable[[], None], _core.ReleaseQueue]
+"""What is called when a port has a kernel no more, and no launch, and the queue by way of which."""
+
+
+class Case(NamedTuple):
+    """One run of a comparison.
+
+    Attributes:
+        workload: what runs.
+        policy: under which.
+        seed: of the run; on a GPU which repeat it is.
+        subject: the case in words, for messages.
+    """
+
+    workload: Workload
+    policy: str | Policy
+    seed: int
+    subject: str
+
+
+Outcome = Run | PolicyError | None
+"""Of a case; None where an earlier case of its policy has failed, so that the backend has left it out."""
+
+
+class Backend(ABC):
+    """A device, or the devices that the workloads of a comparison name."""
+
+    baselines: Mapping[str, str] = {}
+    """What the device offers without gpushare: the names under which it is compared, and what each does."""
+
+    @property
+    @abstractmethod
+    def description(self) -> Device:
+        """The device as schedulers see it."""
+
+    @property
+    def gpu(self) -> CudaDevice | None:
+        """The GPU, on which kernels can be measured; None for a simulated device."""
+        return None
+
+    @abstractmethod
+    def require_policy(self, policy: str | Policy) -> None:
+        """Raise InvalidInput if the device cannot run anything under this policy."""
+
+    @abstractmethod
+    def cases(
+        self, workloads: Sequence[Workload], policies: Sequence[str | Policy], repeats: int, seed: int
+    ) -> list[Case]:
+        """All runs of a comparison, in the order in which they are made.
+
+        Raises:
+            InvalidInput: a workload cannot run there.
+        """
+
+    @abstractmethod
+    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Iterator[tuple[Case, Outcome]]:
+        """Makes the runs, and yields each case with what became of it, in order."""
+
+    @abstractmethod
+    def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:
+        """One run; on a GPU after one that warms up."""
+
+    @abstractmethod
+    def served_device(self) -> ServedDevice:
+        """The device for the clients of a server; a simulated one in the time of the wall clock."""
+
+    @abstractmethod
+    def session_device(self, speed: float) -> SessionDevice:
+        """The device for sessions.
+
+        Args:
+            speed: seconds that pass there in one second.
+
+        Raises:
+            InvalidInput: a GPU is to run at another speed than its own.
+            CudaError: there is no such GPU, or no driver.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Submitted:
+    """A launch as it was submitted to a session."""
+
+    launch: Launch
+    core: _core.Launch
+    program: _core.CudaProgram | None
+    arguments: Sequence[Any]
+
+
+class SessionDevice(ABC):
+    """A device to open sessions on.
+
+    Attributes:
+        device: what users see of it: it has a ``name`` and a ``description``.
+    """
+
+    device: Any
+
+    @abstractmethod
+    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
+        """A session of the core under this policy, and this ordering."""
+
+    @abstractmethod
+    def array(self, values: Any) -> DeviceArray:
+        """A copy of host values on the device."""
+
+    @abstractmethod
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Zeroed memory of the device."""
+
+    @abstractmethod
+    def load(self, kernel: Kernel) -> None:
+        """Makes the kernel ready to run."""
+
+    @abstractmethod
+    def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
+        """A variable of the kernel's source."""
+
+    @abstractmethod
+    def launch(
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+    ) -> Submitted:
+        """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
+
+    @abstractmethod
+    def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
+        """How long these launches take one after the other, with nobody else there."""
+
+    @abstractmethod
+    def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
+        """What is to be kept of how a run was made; nothing for one that can be made again anywhere."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Called when a session has failed or been closed: gives up a device that cannot be used any more."""
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Called when a session is over: its kernels' variables go."""
+
+
+class ServedDevice(ABC):
+    """A device of a server, whose clients' launches come through rings, without Python on the way.
+
+    Attributes:
+        device: what users see of it: it has a ``name`` and a ``description``.
+    """
+
+    device: Any
+    loaded_kernels = 0
+    """How many the GPU has, but for those with variables."""
+
+    @abstractmethod
+    def open(self, policy: str, ordering: str) -> _core.SessionSink:
+        """A session of the core under this policy, and this ordering, which takes what comes through the rings."""
+
+    @abstractmethod
+    def new_code(self, take: Callable[[int], None]) -> LoadedCode | None:
+        """Where a client's kernels are loaded, with variables of its own; none on a simulated device.
+
+        Args:
+            take: is told of their bytes, and may refuse them.
+        """
+
+    @abstractmethod
+    def model(
+        self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int, code: LoadedCode | None
+    ) -> _core.KernelModel:
+        """The kernel as policies see it.
+
+        Raises:
+            InvalidInput: a simulated device has no profile of it.
+        """
+
+    @abstractmethod
+    def add_kernel(
+        self,
+        port: _core.ServerPort,
+        kernel: Kernel | KernelModel,
+        block: Extent,
+        shared_bytes: int,
+        alone: AloneNs | None,
+        code: LoadedCode | None,
+        released: Released,
+    ) -> tuple[int, list[dict[str, Any]] | None]:
+        """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
+
+        Raises:
+            InvalidInput: this device cannot run it so.
+            CompileError: it does not compile.
+        """
+
+    @abstractmethod
+    def module_of(self, kernel: Kernel | KernelModel) -> str | None:
+        """What tells its variables from those of others; None where it has none."""
+
+    @abstractmethod
+    def variable(
+        self, kernel: Kernel | KernelModel, name: str, code: LoadedCode | None
+    ) -> tuple[ModuleVariable, DeviceArray]:
+        """A variable of a client's copy, and its bytes.
+
+        Raises:
+            InvalidInput: there is none of this name.
+        """
+
+    @abstractmethod
+    def zeros(self, shape: tuple[int, ...], dtype: Any) -> DeviceArray:
+        """Zeroed device memory."""
+
+    @abstractmethod
+    def address_of(self, array: DeviceArray) -> int:
+        """What kernels are given; on a simulated device nothing looks at it."""
+
+
+def is_ordering(name: str) -> bool:
+    """Whether operations wait for anything but those before them in their application.
+
+    >>> is_ordering("arrival"), is_ordering("cumas:window=4")
+    (False, True)
+    """
+    return name.partition(":")[0] != "arrival"

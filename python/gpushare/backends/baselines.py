@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What CUDA offers without gpushare, by the names under which it can be compared."""
+
+from __future__ import annotations
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.policy import Policy
+
+BASELINES = {
+    "hardware-serial": "one application after the other, original kernels",
+    "hardware-streams": "a stream per application, original kernels",
+    "hardware-priority": "a stream per application with hardware priorities: by priority, and among equals the one "
+    "that takes less time alone is more urgent",
+    "green-contexts": "a static partition of the SMs, in equal parts unless sized: green-contexts:40,92",
+}
+
+
+def is_baseline(policy: str | Policy) -> bool:
+    """Whether this names one of the ways in which the hardware shares by itself.
+
+    >>> is_baseline("hardware-streams"), is_baseline("green-contexts:40,92"), is_baseline("srtf")
+    (True, True, False)
+    """
+    return isinstance(policy, str) and policy.partition(":")[0] in BASELINES
+
+
+def require_known_policy(name: str) -> None:
+    """Raise InvalidInput, listing those there are, unless this is a policy or a way of the hardware."""
+    if is_baseline(name):
+        return
+    try:
+        _core.require_policy(name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; on a GPU also {', '.join(BASELINES)}") from None

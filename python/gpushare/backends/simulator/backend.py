@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workloads and sessions on simulated devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+from gpushare._core import Device, PolicyError
+from gpushare.backends.base import Backend, Case, Outcome
+from gpushare.backends.baselines import is_baseline
+from gpushare.backends.simulator.pool import simulation_pool
+from gpushare.backends.simulator.served import ServedSimulator
+from gpushare.backends.simulator.session import SimulatorInSession
+from gpushare.backends.simulator.simulation import simulate
+from gpushare.checks import require
+from gpushare.model.devices import chosen, described_device
+from gpushare.model.workload import Workload
+from gpushare.policy import Policy
+from gpushare.results.run import Run
+
+
+class SimulatorBackend(Backend):
+    """A simulated device.
+
+    Args:
+        device: its name, its file, or the device itself; ``"auto"`` is the device of each workload.
+    """
+
+    def __init__(self, device: str | Path | Device) -> None:
+        self._device = device
+
+    @property
+    def description(self) -> Device:
+        """The device as schedulers see it."""
+        return described_device(chosen(self._device))
+
+    def require_policy(self, policy: str | Policy) -> None:
+        """Raise InvalidInput if this is what only a real GPU does."""
+        require(
+            not is_baseline(policy),
+            f"{policy!r} is what a GPU does by itself, and no simulated device does: leave it out, or take "
+            "device='cuda:0'",
+        )
+
+    def cases(
+        self, workloads: Sequence[Workload], policies: Sequence[str | Policy], repeats: int, seed: int
+    ) -> list[Case]:
+        """All runs: repeat ``i`` has seed ``seed + i`` under every policy."""
+        for each in workloads:
+            each.on(self._device_of(each))  # bad input is the caller's error, not every policy's
+        return [
+            Case(each, policy, number, f"workload {each.name!r}, seed {number}")
+            for each, policy, number in product(workloads, policies, range(seed, seed + repeats))
+        ]
+
+    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Iterator[tuple[Case, Outcome]]:
+        """Makes the runs on all cores."""
+        with simulation_pool() as pool:
+            futures = [
+                pool.submit(
+                    simulate, each.workload, each.policy, self._device_of(each.workload), each.seed, record=keep_traces
+                )
+                for each in cases
+            ]
+            for case, future in zip(cases, futures, strict=True):
+                try:
+                    outcome: Outcome = future.result()
+                except PolicyError as error:
+                    outcome = error
+                yield case, outcome
+
+    def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:
+        """One run."""
+        return simulate(workload, policy, self._device_of(workload), seed, record=record)
+
+    def served_device(self) -> ServedSimulator:
+        """The device for the clients of a server."""
+        return ServedSimulator(self._name, self.description)
+
+    def session_device(self, speed: float) -> SimulatorInSession:
+        """The device for sessions."""
+        return SimulatorInSession(self._name, self.description, speed)
+
+    @property
+    def _name(self) -> str:
+        return "sim" if isinstance(self._device, Device) else str(self._device)
+
+    def _device_of(self, workload: Workload) -> Device:
+        return described_device(chosen(self._device, workload.device))

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of values that come from outside: each raises InvalidInput with a message that names the value."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from gpushare._core import InvalidInput
+
+MOST_BYTES = 2**50
+"""Of one array or of one application: no GPU has so much."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What a terminal may take for a command."""
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise InvalidInput with the message unless the condition holds."""
+    if not holds:
+        raise InvalidInput(message)
+
+
+def number(subject: str, value: float, least: float, most: float) -> float:
+    """The value as a Python number, or InvalidInput that names what it was for, unless it lies in ``least..most``."""
+    plain = value.item() if isinstance(value, np.number) else value
+    is_number = isinstance(plain, int | float) and not isinstance(plain, bool)
+    # Messages are written where they are needed: this is looked at with every launch.
+    if not (is_number and (isinstance(plain, int) or math.isfinite(plain))):
+        raise InvalidInput(f"{subject} must be a finite number, got {value!r}")
+    if not least <= plain <= most:
+        raise InvalidInput(f"{subject} must lie in {least:g}..{most:g}, got {value!r}")
+    return plain
+
+
+def whole(subject: str, value: int, least: int, most: int) -> int:
+    """As :func:`number`, and the value must be a whole one."""
+    plain = number(subject, value, least, most)
+    if not isinstance(plain, int):
+        raise InvalidInput(f"{subject} must be a whole number, got {value!r}")
+    return int(plain)
+
+
+def require_name(subject: str, value: str) -> None:
+    """Raise InvalidInput unless the value can name something."""
+    require(isinstance(value, str) and value != "", f"{subject} must be a text that is not empty, got {value!r}")
+    require_no_nul(subject, value)
+    require(CONTROL.search(value) is None, f"{subject} must have no control characters, got {value!r}")
+
+
+def require_no_nul(subject: str, text: str) -> None:
+    """Raise InvalidInput for a text that ends early wherever C reads it, or that cannot be written as UTF-8."""
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InvalidInput(f"{subject} must have no character NUL; there is one in line {line}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{subject} must be a text of Unicode: {error.reason}, at place {error.start}") from error

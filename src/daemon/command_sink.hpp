@@ -40,8 +40,8 @@ struct AloneTime {
 /// depends on both.
 struct KernelEntry {
   std::string name;
-  std::shared_ptr<const void> owner{};          ///< goes last, and with it what the code needs
   std::optional<std::size_t> argument_bytes{};  ///< the size of its parameters; nullopt: not checked
+  std::shared_ptr<const void> owner{};          ///< goes last, and with it what the code needs
   std::shared_ptr<const void> code{};           ///< for the sink alone
   std::vector<std::uint32_t> pointers{};        ///< among the arguments: only an array, or 0, may be there
   std::optional<AloneTime> alone{};             ///< where a profile says so

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Shows gpushare at work, from a bare clone: ./demo.sh [OPTIONS OF gpushare demo]
+# Runs a demonstration from a bare clone: ./demo.sh [OPTIONS OF gpushare demo]
 # The first run builds the package in .venv (a minute or two); later runs start at once, unless sources changed.
 
 invoked_from=$PWD

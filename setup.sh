@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by test.sh and demo.sh, from the root of the repository. Brings up what they need and leaves alone what is
-# already there: system packages, the virtual environment .venv, and gpushare installed in it.
+# Sourced by test.sh and demo.sh, from the root of the repository. Installs what they need and is
+# missing: system packages, the virtual environment .venv, and gpushare in it.
 
 set -euo pipefail
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 python=${PYTHON:-python3}
 venv=$PWD/.venv
 export PATH=$venv/bin:$PATH
-# Where there is ccache, nothing is compiled twice, in other clones neither.
+# With ccache nothing is compiled twice, also across clones.
 command -v ccache >/dev/null &&
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
@@ -22,7 +22,7 @@ has_command() { command -v "$1" >/dev/null; }
 has_header() { c++ -std=c++20 -E -x c++ -include "$1" /dev/null >/dev/null 2>&1; }
 has_python_header() { [[ -f $("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h ]]; }
 
-# Prints the Debian package of each thing that is needed and missing. With "tests": also what only the tests need.
+# Prints the missing Debian packages. With "tests": also those that only the tests need.
 missing_packages() {
   has_command c++ || echo g++
   has_command "$python" || { echo python3 python3-dev python3-venv && return; }
@@ -35,7 +35,7 @@ missing_packages() {
   fi
 }
 
-# Installs what is missing where that is allowed; says what to install where it is not.
+# Installs missing packages if permitted; otherwise prints the command that does.
 ensure_packages() {
   local missing sudo=()
   missing=$(missing_packages "$@" | tr '\n' ' ')
@@ -52,10 +52,10 @@ ensure_packages() {
     "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends $missing; } >&2 ||
     fail "apt-get could not install: $missing"
   missing=$(missing_packages "$@" | tr '\n' ' ')
-  [[ -z $missing ]] || fail "Still missing after apt-get: $missing" "They do not seem to serve $(command -v "$python")."
+  [[ -z $missing ]] || fail "Still missing after apt-get: $missing" "They do not seem to be for $(command -v "$python")."
 }
 
-# A virtual environment cannot be moved: its scripts name its folder. One from elsewhere is made anew.
+# A virtual environment cannot be moved: its scripts contain its path. One from another folder is recreated.
 ensure_venv() {
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     fail "gpushare needs Python 3.11 or later; $(command -v "$python") is $("$python" --version)." \
@@ -65,7 +65,7 @@ ensure_venv() {
   fi
 }
 
-# What [build-system] in pyproject.toml asks for, and what builds with it where the system has none.
+# The requirements of [build-system] in pyproject.toml, and cmake and ninja if the system has none.
 ensure_build_tools() {
   local tools
   mapfile -t tools < <("$venv/bin/python" -c '
@@ -94,8 +94,8 @@ wheel_fingerprint() {
   } | sha256sum | cut -d' ' -f1
 }
 
-# ensure_installed [test]: installs gpushare (with that extra) in .venv, unless these very sources are there already.
-# Not in an environment of pip's own: to make that anew takes longer than to build, where little has changed.
+# ensure_installed [test]: installs gpushare (with that extra) in .venv, unless the same sources are installed.
+# Without pip's build isolation: creating that environment takes longer than an incremental build.
 ensure_installed() {
   local stamp=$venv/gpushare-installed fingerprint installed='' extra=${1:-}
   fingerprint=$(wheel_fingerprint)

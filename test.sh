@@ -5,7 +5,7 @@
 #
 #   ./test.sh                    all stages that need no more than half an hour, in the order below
 #   ./test.sh STAGE...           these stages only
-#   ./test.sh threads | standin | soak   what takes longer, and runs only when named (./test.sh --help)
+#   ./test.sh threads | standin | soak   long stages, which run only when named (./test.sh --help)
 #   ./test.sh stubs --update     writes python/gpushare/_core.pyi from the compiled module
 #   ./test.sh format --update    formats Python and C++ sources in place
 #
@@ -27,7 +27,7 @@ stage_setup() { # system packages, virtual environment, build tools where the sy
 }
 
 # build_and_test PRESET [FILTER]: the C++ tests in that build, without those of src/cuda, which needs cuda.h. One process
-# a processor runs its part of them: a process for each, as ctest has it, takes longer to start than to run.
+# per processor runs a part of them: one process per test, as in ctest, takes longer to start than to run.
 build_and_test() {
   cmake --preset "$1"
   cmake --build --preset "$1" -j "$jobs" --target gpushare_tests
@@ -48,7 +48,7 @@ stage_core() { # C++ tests, optimised
 }
 
 stage_sanitizers() { # C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
-  # Not those that fork beside running threads: a child may wait for ever for a lock of AddressSanitizer's allocator.
+  # Without tests that fork beside threads: a child may wait for ever for a lock of AddressSanitizer's allocator.
   UBSAN_OPTIONS=print_stacktrace=1 build_and_test asan '-Processes.*'
 }
 
@@ -61,7 +61,7 @@ stage_install() { # pip install .[test]
   python -m pip check
 }
 
-stage_wheel() { # pip wheel ., which takes nothing from a CUDA toolkit and compiles nothing a second time
+stage_wheel() { # pip wheel ., which uses no CUDA toolkit and compiles nothing a second time
   ensure_installed test
   tests/wheel.sh
 }
@@ -69,7 +69,7 @@ stage_wheel() { # pip wheel ., which takes nothing from a CUDA toolkit and compi
 # For stages that read sources: gpushare itself may be out of date.
 ensure_test_tools() { [[ -x $venv/bin/ruff && -x $venv/bin/clang-format && -x $venv/bin/lint-imports ]] || ensure_installed test; }
 
-stage_stubs() { # _core.pyi is what the compiled module says
+stage_stubs() { # _core.pyi matches the compiled module
   ensure_installed test
   local generated=build/stubs/gpushare/_core.pyi committed=python/gpushare/_core.pyi
   rm -rf build/stubs
@@ -103,9 +103,9 @@ stage_lint() { # ruff check, and the layers of the Python package
   PYTHONPATH=python lint-imports
 }
 
-# At most 16 processes of pytest: a container may have fewer processors than it sees, and each takes some 200 MB.
+# At most 16 processes of pytest: a container may have fewer processors than nproc reports, and each takes about 200 MB.
 
-stage_pytest() { # tests/py and tests/cuda, with what runs kernels on the PTX interpreter
+stage_pytest() { # tests/py and tests/cuda, including those that run kernels on the PTX interpreter
   ensure_installed test
   cmake --preset release
   cmake --build --preset release -j "$jobs" --target gpushare_ptx_run gpushare_stand_in_gpu \
@@ -114,7 +114,7 @@ stage_pytest() { # tests/py and tests/cuda, with what runs kernels on the PTX in
   GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --maxprocesses 16 --dist loadgroup
 }
 
-stage_standin() { # the tests of tests/py/gpu that take minutes on a GPU that is none
+stage_standin() { # all tests of tests/py/gpu on the stand-in GPU, which takes minutes
   ensure_installed test
   cmake --preset release
   cmake --build --preset release -j "$jobs" --target gpushare_stand_in_gpu
@@ -133,14 +133,14 @@ stage_doctests() { # the examples in the docstrings
   python -m pytest -q -c pyproject.toml --rootdir . --doctest-modules --pyargs gpushare
 }
 
-stage_docs() { # generated pages are what the code says; the site builds, and every link in it leads somewhere
+stage_docs() { # generated pages match the code; the site builds, without broken links
   ensure_installed test
   ensure_extra docs
   python docs/generate --check
   NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet
 }
 
-stage_notebooks() { # every notebook says the same as its .py twin, and runs on the simulator
+stage_notebooks() { # every notebook matches its .py twin, and runs on the simulator
   ensure_installed test
   python - notebooks/*.ipynb <<'PYTHON'
 import pathlib
@@ -161,7 +161,7 @@ PYTHON
   GPUSHARE_DEVICE=sim:h100 python -m pytest -q -n auto --maxprocesses 16 -W default --nbmake --nbmake-timeout 300 --timeout 600 notebooks
 }
 
-stage_benchmarks() { # they build and run; how fast is not judged here
+stage_benchmarks() { # the C++ benchmarks build and run, without limits on their results
   cmake --preset release
   cmake --build --preset release -j "$jobs" --target gpushare_bench
   build/release/gpushare_bench --benchmark_min_time=0.001
@@ -176,7 +176,7 @@ usage() {
   echo "These run only when named: ${more_stages[*]}."
 }
 
-# summary_of LOG: how many tests it says have passed; nothing where it says nothing.
+# summary_of LOG: the number of passed tests; empty if the log has none.
 summary_of() {
   grep -E '[0-9]+ passed' "$1" | tail -n 1 | tr -d = | grep . ||
     awk '/^\[  PASSED  \]/ { count += $4 } END { if (count) print count " passed" }' "$1"

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server costs: launches per second of many client processes, and how much longer a launch takes through it.
+"""Overhead of the server: launches per second of many client processes, and the added latency of a launch.
 
-``python -m benchmarks.daemon_clients --device cuda:0`` starts a server, measures, and ends it; ``sim:h100`` does as
-well, in the time of the wall clock. Submissions: every client submits a tiny kernel as fast as it can, all at the same
-time, until the ends of all have come back; a burst is what each may have under way. Latency: one launch at a time, from
-before ``submit`` until ``result`` has returned, through the server and in a session of this process, and the difference
-of the two. Memory: what the server's processes have more of with clients that have launched once and then do nothing.
+``python -m benchmarks.daemon_clients --device cuda:0`` starts a server, measures, and ends it; ``sim:h100`` works too,
+in wall-clock time. Submissions: all clients submit tiny kernels as fast as possible, at the same time, until all have
+ended; a burst is the number that each may have in flight. Latency: one launch at a time, from before ``submit`` until
+``result`` has returned, through the server and in a session of this process, and the difference of the two. Memory:
+growth of the server's processes with clients that have launched once and are idle.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CUDA = "__global__ void tiny(float* x, float by, int count) { if (threadIdx.x < 
 MODEL = gs.KernelModel("tiny", threads=32, latency_ns=2_000)
 PATIENCE_S = 300
 IN_FLIGHT = 2_000
-"""Launches of one client that have not ended, at most: more would only fill queues."""
+"""Launches in flight per client: more would only fill queues."""
 
 
 def tiny_kernel(device: str) -> gs.Kernel | gs.KernelModel:
@@ -40,7 +40,7 @@ def tiny_kernel(device: str) -> gs.Kernel | gs.KernelModel:
 
 
 def warmed_up(session: Any, device: str) -> Any:
-    """A function that submits a launch; the first ones are over."""
+    """A function that submits a launch; the first ones have ended."""
     kernel, application = tiny_kernel(device), session.application(f"client {os.getpid()}")
     arguments = [session.zeros(32), 1.0, 32]
 
@@ -53,7 +53,7 @@ def warmed_up(session: Any, device: str) -> Any:
 
 
 def client(path: str, device: str, launches: int) -> None:
-    """A client process: says that it is ready, waits for its standard input to end, and submits."""
+    """A client process: reports that it is ready, waits for the end of its standard input, and submits."""
     with gs.connect(path) as session:
         submit = warmed_up(session, device)
         print("ready", flush=True)
@@ -72,7 +72,7 @@ def client(path: str, device: str, launches: int) -> None:
 
 
 def submissions(path: pathlib.Path, device: str, clients: int, launches: int) -> dict[str, float]:
-    """Launches per second of so many clients, and what a submission takes each of them."""
+    """Launches per second of this number of clients, and the time of a submission in each of them."""
     command = [sys.executable, "-m", "benchmarks.daemon_clients", "--client", str(path)]
     command += ["--device", device, "--launches", str(launches)]
     processes = [
@@ -96,7 +96,7 @@ def submissions(path: pathlib.Path, device: str, clients: int, launches: int) ->
 
 
 def latencies_us(session: Any, device: str, samples: int, pause_s: float) -> np.ndarray:
-    """From before a submission until its end is known."""
+    """Times from before a submission until its end is known."""
     submit = warmed_up(session, device)
     times = []
     for _ in range(samples):
@@ -109,7 +109,7 @@ def latencies_us(session: Any, device: str, samples: int, pause_s: float) -> np.
 
 
 def beyond(path: pathlib.Path, options: argparse.Namespace, pause_s: float) -> dict[str, float]:
-    """Quantiles in the process and through the server. Their differences are what the server adds."""
+    """Quantiles in the process and through the server. Their differences are the server's overhead."""
     device, samples = options.device, options.samples
     with gs.connect(path) as session:
         served = latencies_us(session, device, samples, pause_s)
@@ -125,8 +125,11 @@ def beyond(path: pathlib.Path, options: argparse.Namespace, pause_s: float) -> d
 
 
 def idle_memory(server: Server, device: str, clients: int) -> dict[str, float]:
-    """Of the server's processes, shared pages by parts, per client; what it keeps after clients have gone is not in."""
-    with contextlib.ExitStack() as first:  # the server has loaded what clients need
+    """Memory of the server's processes per client, with shared pages divided.
+
+    Memory that remains after clients have gone is left out.
+    """
+    with contextlib.ExitStack() as first:  # loads everything that clients need into the server
         warmed_up(first.enter_context(gs.connect(server.path)), device)
     before = server.memory_bytes()
     with contextlib.ExitStack() as sessions:
@@ -152,7 +155,7 @@ class Server:
             said += line_said
 
     def memory_bytes(self) -> int:
-        """Of all its processes, pages that several share by parts."""
+        """Memory of all its processes, with shared pages divided."""
         total = 0
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -168,7 +171,7 @@ class Server:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """All of it."""
+    """Makes all measurements."""
     found: dict[str, Any] = {"device": options.device, "policy": options.policy, "processors": os.cpu_count()}
     found |= {"submissions": [], "latency": [], "memory": []}
     with tempfile.TemporaryDirectory(prefix="gpushare") as folder:
@@ -185,7 +188,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def print_tables(found: dict[str, Any]) -> None:
-    """As Markdown."""
+    """Prints Markdown tables."""
     print(f"Device {found['device']}, policy {found['policy']}, {found['processors']} processors.\n")
     for rows in (found["submissions"], found["latency"], found["memory"]):
         print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
@@ -198,12 +201,12 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cuda:0")
-    parser.add_argument("--policy", default="fifo", help="of the server and of the session (default fifo)")
-    parser.add_argument("--clients", default="1,8", help="how many, one measurement each (default 1,8)")
-    parser.add_argument("--launches", type=int, default=20_000, help="of each client (default 20000)")
-    parser.add_argument("--samples", type=int, default=3_000, help="of the latency (default 3000)")
-    parser.add_argument("--idle", type=int, default=64, help="clients that do nothing, for their memory (default 64)")
-    parser.add_argument("--json", metavar="FILE", help="also write everything there")
+    parser.add_argument("--policy", default="fifo", help="policy of the server and of the session (default fifo)")
+    parser.add_argument("--clients", default="1,8", help="numbers of clients to measure (default 1,8)")
+    parser.add_argument("--launches", type=int, default=20_000, help="launches of each client (default 20000)")
+    parser.add_argument("--samples", type=int, default=3_000, help="samples of the latency (default 3000)")
+    parser.add_argument("--idle", type=int, default=64, help="idle clients, for their memory (default 64)")
+    parser.add_argument("--json", metavar="FILE", help="also write the results to this file")
     parser.add_argument("--client", help=argparse.SUPPRESS)
     parser.add_argument("--in-process", type=float, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a hostile client takes from an honest one of another user, under ``fair`` on a simulated device.
+"""Effect of a hostile client on an honest client of another user, under ``fair`` on a simulated device.
 
-``python -m benchmarks.hostile_client --seconds 10`` starts a server in the time of the wall clock, and clients as
-processes of two users, whom the server takes for such. The honest one keeps four launches under way. Beside it is, in
-turn, nobody, a second honest client, and a hostile one, which opens as many applications as it likes with a weight of a
-million, keeps thousands of launches waiting, and asks without a pause for connections, memory, new kernels and
-priorities, and says what is no message. Half the GPU is what the honest one's share promises, beside either.
+``python -m benchmarks.hostile_client --seconds 10`` starts a server in wall-clock time, and clients as processes that
+the server takes for two users. The honest one has four launches in flight. Beside it there is no client, a second
+honest client, or a hostile one, which opens many applications with a weight of a million, keeps thousands of launches
+waiting, and continuously requests connections, memory, new kernels and priorities, and sends invalid messages. The
+honest client's fair share is half the GPU beside either.
 
-Latency is from a submission until its end is known. What the hostile client was told is listed below.
+Latency is from a submission until its end is known. The errors that the hostile client received are listed below.
 
-The same is simulated without a server: there nothing waits for a processor, and what is left is what the policy does.
+The same is simulated without a server, and without waiting for a processor: this shows the effect of the policy alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HONEST, HOSTILE = 70_001, 70_002
 IN_FLIGHT = 4
 PATIENCE_S = 120
 WARM_UP = 0.2
-"""Of the time: until then nothing is counted."""
+"""Part of the time that is not counted."""
 KERNEL = gs.KernelModel("work", threads=1024, latency_ns=200_000)
 BLOCKS = 2640
 """Ten waves of an H100."""
@@ -49,7 +49,7 @@ APPLICATIONS, WAITING = 40, 200
 
 
 def work(session: Any, seconds: float) -> dict[str, Any]:
-    """Keeps launches under way for so long: launches per second, latencies, and the part of all SM time."""
+    """Keeps launches in flight for this time: launches per second, latencies, and the share of all SM time."""
     application = session.application(f"work {os.getpid()}")
     began, waiting, latencies = time.monotonic(), deque[tuple[float, Any]](), []
     first = None
@@ -69,16 +69,16 @@ def work(session: Any, seconds: float) -> dict[str, Any]:
 
 
 def sm_times(session: Any) -> dict[str, int]:
-    """SM time so far, of this process's application and of all that are there."""
+    """SM time so far, of this process's application and of all applications."""
     found = {each.name.partition("@")[0]: each.sm_time_ns for each in session.status().applications}
     return {"own": found.get(f"work {os.getpid()}", 0), "all": sum(found.values())}
 
 
 def attack(path: pathlib.Path, until: float) -> dict[str, Any]:
-    """Does its worst until then; how often each attack was refused, and in which words at first."""
+    """Attacks until then; returns the number of refusals per attack, and the first error messages."""
     told: dict[str, Any] = {}
     with gs.connect(path) as session, contextlib.ExitStack() as kept:
-        models: list[gs.KernelModel] = []  # the worker unloads kernels that nothing refers to
+        models: list[gs.KernelModel] = []  # references, because the worker unloads kernels without any
         applications = [session.application(f"many {number}", weight=1e6) for number in range(APPLICATIONS)]
         numbers = iter(range(10**9))
         attacks: dict[str, Callable[[], Any]] = {
@@ -104,7 +104,7 @@ def attack(path: pathlib.Path, until: float) -> dict[str, Any]:
 
 
 def keep_waiting(applications: list[Any], until: float) -> None:
-    """More and more launches, none of which anybody waits for."""
+    """Submits more and more launches without waiting for them."""
     jobs = deque(maxlen=APPLICATIONS * WAITING)
     while time.monotonic() < until:
         for each in applications:
@@ -117,24 +117,24 @@ def keep_waiting(applications: list[Any], until: float) -> None:
 
 
 def new_kernel(application: Any, number: int) -> gs.KernelModel:
-    """One that the worker has not seen before, and is launched."""
+    """Launches a kernel that is new to the server."""
     application.submit(model := replace(KERNEL, name=f"new {number}"), grid=1, block=1024)
     return model
 
 
 def say_nonsense(path: pathlib.Path) -> None:
-    """As another program would that has found the socket."""
+    """Connects and sends an invalid message."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(path))
         connection.sendall(b"\x10\0\0\0\x1b[2J is no message")
         if not connection.recv(1 << 16):
-            raise gs.ProtocolError("the connection was closed without a word")
+            raise gs.ProtocolError("the connection was closed without an answer")
         raise gs.ProtocolError("the connection was refused")
 
 
 @contextlib.contextmanager
 def served(settings: Settings) -> Iterator[tuple[pathlib.Path, dict[int, int]]]:
-    """The socket of a server, and by process the user that the server is to take it for."""
+    """The socket of a server, and a table of the users that it assumes by process."""
     users: dict[int, int] = {}
 
     def peer(connection: socket.socket) -> Peer:
@@ -153,16 +153,16 @@ def served(settings: Settings) -> Iterator[tuple[pathlib.Path, dict[int, int]]]:
 
 
 def beside(neighbour: str, seconds: float, device: str) -> dict[str, Any]:
-    """How the honest client fares beside nobody, an equal, or a hostile one."""
+    """Measures the honest client beside no client, an equal one, or a hostile one."""
     memory = {"memory_bytes": 4 << 30, "memory_bytes_per_user": 1 << 30}
-    limits = {"clients": 64, "clients_per_user": 16, "kernels_per_user": 500}
+    limits = {"clients": 64, "clients_per_user": 16, "kernels_per_user": 100}
     settings = Settings(devices=[device], policy="fair", group=str(os.getgid()), **memory, **limits)
     with served(settings) as (path, users):
         honest = started("work", path, seconds, users, HONEST)
         others = [] if neighbour == "alone" else [started(NEIGHBOURS[neighbour], path, seconds + 1, users, HOSTILE)]
         for each in (honest, *others):
             assert each.stdin is not None
-            each.stdin.close()  # now
+            each.stdin.close()  # starts it
         answers = [json.loads(each.stdout.read()) for each in (honest, *others) if each.stdout is not None]
         for each in (honest, *others):
             each.wait()
@@ -174,7 +174,7 @@ def beside(neighbour: str, seconds: float, device: str) -> dict[str, Any]:
 
 
 def simulated(neighbour: str, launches: int = 200) -> dict[str, Any]:
-    """How the honest client would fare if processors took no time: latencies in the time of the simulated device."""
+    """Simulates the honest client without the processor time of clients and server; latencies are simulated times."""
     others = {"alone": 0, "equal": 1, "hostile": APPLICATIONS}[neighbour]
     applications = [gs.Application("honest", [gs.Launch(KERNEL, blocks=BLOCKS)] * launches, owner="honest")]
     for number in range(others):
@@ -192,7 +192,7 @@ NEIGHBOURS = {"equal": "work", "hostile": "attack"}
 
 
 def started(role: str, path: pathlib.Path, seconds: float, users: dict[int, int], user: int) -> subprocess.Popen[str]:
-    """A client's process, which waits for its standard input to end."""
+    """A client's process, which waits for the end of its standard input."""
     command = [sys.executable, "-m", "benchmarks.hostile_client", "--role", role, "--socket", str(path)]
     process = subprocess.Popen(
         [*command, "--seconds", str(seconds)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -202,7 +202,7 @@ def started(role: str, path: pathlib.Path, seconds: float, users: dict[int, int]
 
 
 def play(role: str, path: pathlib.Path, seconds: float) -> None:
-    """What a client's process does."""
+    """The program of a client's process."""
     sys.stdin.read()
     if role == "attack":
         print(json.dumps(attack(path, time.monotonic() + seconds)))
@@ -216,7 +216,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", default="sim:h100")
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
+    parser.add_argument("--json", type=pathlib.Path, help="also write the results to this file")
     parser.add_argument("--role", choices=["work", "attack"], help=argparse.SUPPRESS)
     parser.add_argument("--socket", type=pathlib.Path, help=argparse.SUPPRESS)
     options = parser.parse_args()

@@ -173,11 +173,11 @@ plt.show()
 # alone; in the paper it goes from about 16,000 cycles to nearly 28,000. Right: how much depends on the co-runner. 256
 # threads are one block of AES, two of RayTracing, four of the others.
 #
-# This is also where the simulation knows less than the paper. There, SHA1 slows SAD more than any other kernel does.
-# Here, kernels with the same number of resident blocks out of the same $R$ do the same harm, because the paper's tables
-# do not say what each of them does to the issue slots.
+# Here the simulation has less information than the paper. There, SHA1 slows SAD more than any other kernel does. Here,
+# kernels with the same number of resident blocks out of the same $R$ do the same harm, because the paper's tables do
+# not say what each of them does to the issue slots.
 #
-# For a scheduler the message is the same: a block time measured alone is wrong in company.
+# For a scheduler the conclusion is the same: a block time measured alone is wrong beside other kernels.
 
 # %% [markdown]
 # ## 4. Staggered starts
@@ -207,9 +207,9 @@ pd.DataFrame(eq1).round(2).rename_axis("Eq. 1 / actual runtime, median of the SM
 # Left, without a stagger: stairs. Right, with it: every step is slanted. Progress is as linear as before (the green
 # line fits), but Eq. 1 predicts less. The first block ran while the SM was still filling up, so its $t$ is too short.
 #
-# The table says who suffers: kernels with short blocks, above all JPEG, where eight starts half a microsecond apart
-# take as long as a block. The paper saw it on its GPU for AES-d and SHA1; their blocks are too long for this stagger to
-# matter.
+# The table shows where this matters: for kernels with short blocks, above all JPEG, where eight starts half a
+# microsecond apart take as long as a block. The paper saw it on its GPU for AES-d and SHA1; their blocks are too long
+# for this stagger to matter.
 
 # %% [markdown]
 # ## 5. Predicting while running
@@ -318,7 +318,7 @@ plt.show()
 # %% [markdown]
 # Most predictions lie within a factor of two, as in the paper. For pairs, slices lift the predictions towards 1. Large
 # errors are nearly all underestimates: the first block to end is a short one. The line through all ends is best, and
-# useless to a scheduler, since it is known only at the end. SRTF does not need more: it asks only which is shorter.
+# useless to a scheduler, since it is known only at the end. SRTF needs only the order: which kernel is shorter.
 #
 # Eq. 2 divides by the *maximum* residency, as the paper's Algorithm 1 does. It holds for a kernel that has the SM to
 # itself, which is what SRTF gives it.
@@ -337,7 +337,7 @@ for policy, ax in zip(two.policies, axes, strict=True):
 
 # %% [markdown]
 # One lane per SM; a full lane is a full SM. Left: JPEG-d (yellow) gets an SM only when RayTracing has no more blocks to
-# start. Right: it is done early, and RayTracing ends hardly later. The plans of SRTF, with the moments when they
+# start. Right: it is done early, and RayTracing ends hardly later. The plans of SRTF, with the times at which they
 # changed:
 
 
@@ -362,14 +362,15 @@ slowdowns = two.to_pandas().pivot_table(index="policy", columns="application", v
 slowdowns.join(two.metrics()[["stp", "antt", "strictf"]]).round(2)
 
 # %% [markdown]
-# - **Sampling.** As soon as a block of RayTracing has told how long RayTracing is, JPEG-d gets SM 0 to itself. It
-#   starts there as RayTracing's blocks on SM 0 end: the *sampling delay*.
+# - **Sampling.** As soon as the end of a block of RayTracing gives a prediction for RayTracing, JPEG-d gets SM 0 to
+#   itself. It starts there as RayTracing's blocks on SM 0 end: the *sampling delay*.
 # - **Hand-off.** When JPEG-d's first block has ended, it is predicted to be the shorter one and gets every SM. The
 #   other SMs follow as their blocks of RayTracing end: the *hand-off delay*.
-# - **Afterwards** RayTracing takes up where it stopped. No work was lost, since no block was interrupted.
+# - **Afterwards** RayTracing continues where it stopped. No work was lost, since no block was interrupted.
 #
-# The columns with names are slowdowns: time in company divided by time alone. STP is the sum of their reciprocals (2
-# would be perfect here), ANTT their mean (1 would be perfect), StrictF the smallest divided by the largest (1 is fair).
+# The columns with names are slowdowns: time beside the other kernel divided by time alone. STP is the sum of their
+# reciprocals (2 would be perfect here), ANTT their mean (1 would be perfect), StrictF the smallest divided by the
+# largest (1 is fair).
 
 # %% [markdown]
 # ## 7. Being fair: SRTF/Adaptive
@@ -391,9 +392,10 @@ slowdowns.join(fair.metrics()[["stp", "antt", "strictf"]]).round(2)
 # %% [markdown]
 # Left, with the paper's predictor: AES-e is the shorter one and first gets the SMs. But RayTracing's blocks vary so
 # much that its first ones make it look short (section 5): it gets the SMs back, and AES-e waits for all of it. Middle:
-# sharing is a hedge. AES-e has a part of every SM from early on and is done sooner. The two slowdowns come closer;
-# RayTracing and STP pay for it. Right: `srtf` as it is goes on learning from later blocks (`docs/papers/srtf.md`, "When
-# a sample is enough"). AES-e stays first, and RayTracing ends hardly later than where they share.
+# sharing limits the loss. AES-e has a part of every SM from early on and is done sooner. The two slowdowns come closer;
+# at the expense of RayTracing and STP. Right: `srtf` with its default predictor continues to learn from later blocks
+# (`docs/papers/srtf.md`, "When a sample is enough"). AES-e stays first, and RayTracing ends hardly later than where
+# they share.
 
 # %% [markdown]
 # ## 8. All 56 workloads
@@ -410,15 +412,16 @@ plt.show()
 # SHA1, which is thirty times longer than the next kernel. FIFO (blue dots) lies on the line of SJF wherever the shorter
 # kernel comes first, and up to 400 times above it where it does not. SRTF stays near that line, except at SHA1+JPEG-d
 # and SHA1+JPEG-e (over 30). SHA1's blocks take 1.7 million cycles, and sampling and hand-off must both wait for one to
-# end. There MPMax (squares), which keeps a place free, is far better.
+# end. There MPMax (squares), which reserves room for one block, is far better.
 
 # %%
 everything.plot.tradeoff("antt", "stp")
 plt.show()
 
 # %% [markdown]
-# Up and to the left is better. SJF, LJF and zero-sampling are oracles: they are told the runtimes. Of the others SRTF
-# has the best STP and ANTT. From SRTF to zero-sampling is what sampling costs; from there to SJF, what hand-off costs.
+# Up and to the left is better. SJF, LJF and zero-sampling are oracles: they know the runtimes. Of the others SRTF has
+# the best STP and ANTT. The difference from SRTF to zero-sampling is the cost of sampling; from there to SJF, that of
+# hand-off.
 #
 # Beside the paper's Table 5 (one seed here; three in `docs/papers/srtf.md`):
 
@@ -444,8 +447,8 @@ pd.concat({"here": ours, "paper": paper}, axis=1).swaplevel(axis=1)[paper.column
 # %% [markdown]
 # ## 9. Your own policy in ten lines
 #
-# SRTF samples a newcomer on one SM and then waits for the hand-off on all others. What if a newcomer got one block on
-# *every* SM until it has been measured?
+# SRTF samples a new kernel on one SM and then waits for the hand-off on all others. An alternative: a new kernel gets
+# one block on *every* SM until it has been measured.
 
 
 # %%
@@ -486,9 +489,9 @@ plt.show()
 pd.concat([ratio.head(4), ratio.tail(4)]).round(2).rename("ANTT / SRTF's").to_frame()
 
 # %% [markdown]
-# The mean hides an exchange. Gains: a short newcomer (JPEG) is handed SMs on which it already has blocks. Losses:
-# Simple Slicing is misled by RayTracing (section 7), and a long newcomer takes a place on every SM until its first
-# block has ended, where SRTF lends it one SM.
+# The mean hides gains and losses. Gains: a short new kernel (JPEG) gets SMs on which it already has blocks. Losses:
+# Simple Slicing predicts RayTracing wrongly (section 7), and a long new kernel occupies room on every SM until its
+# first block has ended, where SRTF gives it one SM.
 
 # %% [markdown]
 # ## Where to go next
@@ -496,7 +499,7 @@ pd.concat([ratio.head(4), ratio.tail(4)]).round(2).rename("ANTT / SRTF's").to_fr
 # - `everything.to_html("report.html")` writes an interactive report, `two.to_perfetto("run.pftrace", policy="srtf")` a
 #   trace for ui.perfetto.dev.
 # - `gpushare reproduce srtf` recomputes the paper's tables; `docs/papers/srtf.md` has the result, every assumption, and
-#   what each is worth.
+#   its effect.
 # - `docs/guide/write-a-policy.md`: the rules of a plan, and the same in C++. `docs/guide/workloads.md` and
 #   `docs/guide/devices.md`: your own kernels and GPUs. Try the pairs on `device="sim:h100"`.
 # - `src/core/policies/srtf.cpp` is the policy itself; `src/core/engine/engine.cpp` the loop that it runs in.

@@ -16,12 +16,12 @@
 #
 # # A short kernel behind a long one, on a real GPU
 #
-# A matrix product fills the GPU for milliseconds. While it runs, somebody else submits a kernel of some tens of
-# microseconds. When is it done? This notebook asks six ways of sharing: four policies of gpushare, and two that CUDA
-# has by itself, streams and streams with priorities.
+# A matrix product fills the GPU for milliseconds. While it runs, another application submits a kernel of some tens of
+# microseconds. This notebook measures its turnaround in six ways of sharing: four policies of gpushare, and two of CUDA
+# alone, streams and streams with priorities.
 #
-# It measures where there is a GPU and keeps what it measured in files beside it. Where there is none, it reads these
-# files. `docs/guide/on-a-gpu.md` has what is behind it all.
+# On a machine with a GPU it measures, and stores the measurements in files beside it. Without a GPU, it reads these
+# files. `docs/guide/on-a-gpu.md` has the details.
 
 # %%
 import os
@@ -103,9 +103,9 @@ pair = gs.Workload(
 # %% [markdown]
 # ## 2. Six ways to share
 #
-# `compare` runs each application alone first, original kernels with nobody else there: that is what slowdowns are
-# measured against. Then it runs all six, in turn, five times. The policies run the preemptible workers that gpushare
-# makes of the kernels, the two `hardware-` baselines the original kernels. The short kernel arrives at four moments.
+# `compare` first runs each application alone, as original kernels: slowdowns are relative to these times. Then it runs
+# all six alternately, five times. The policies run the preemptible workers that gpushare makes of the kernels, the two
+# `hardware-` baselines the original kernels. The short kernel arrives at four different times.
 
 # %%
 policies = ["fifo", "mpmax", "srtf", "srtf-adaptive", "hardware-streams", "hardware-priority"]
@@ -122,9 +122,9 @@ cells = (grouped.median() / 1e3).map("{:.0f}".format) + grouped.agg(lambda t: np
 cells.unstack(sort=False).rename_axis(columns="short: median turnaround (spread) in µs, arriving")
 
 # %% [markdown]
-# The same as slowdowns (NTT, time in company / time alone) and as the metrics made of them, over all four moments. STP
-# is the sum of 1/NTT (2 would be perfect for two applications), ANTT the mean NTT (1 would be perfect), StrictF the
-# smallest slowdown / the largest (1 is fair).
+# The same as slowdowns (NTT, time beside the other / time alone) and as metrics computed from them, over all four
+# times. STP is the sum of 1/NTT (2 would be perfect for two applications), ANTT the mean NTT (1 would be perfect),
+# StrictF the smallest slowdown / the largest (1 is fair).
 
 # %%
 slowdowns = table.pivot_table(index="policy", columns="application", values="ntt", aggfunc="median", sort=False)
@@ -139,20 +139,21 @@ result.plot.applications("ntt")
 plt.show()
 
 # %% [markdown]
-# `hardware-priority` is the baseline to respect. Told that the short kernel is urgent, the hardware gives it every slot
-# that falls free, at block boundary and without a scheduler. But somebody has to tell it, when the stream is made.
-# `srtf` finds out by itself, and quotas can say what a priority cannot: so many blocks on these SMs.
+# `hardware-priority` is the strongest baseline. If the short kernel's stream has a high priority, the hardware gives it
+# every slot that becomes free, at block boundaries and without a scheduler. But the priority must be known when the
+# stream is made. `srtf` predicts which kernel is short, and quotas can express more than a priority: numbers of blocks
+# on particular SMs.
 
 # %% [markdown]
 # Under `fifo` the short kernel waits for all of the long one, as it does with plain streams. `srtf` gives it one SM,
-# sees from its first block that it is short, and lets it go first: the long kernel's workers leave at the end of their
-# blocks and come back later. No block is cut short and no work is lost; but until the blocks that run have ended even
+# predicts from its first block that it is short, and runs it first: the long kernel's workers stop at the end of their
+# blocks and resume later. No block is cut short and no work is lost; but until the blocks that run have ended even
 # `srtf` can do nothing.
 #
 # ## 3. One of them in a picture
 #
-# One lane per SM; a full lane is a full SM. A GPU tells how many blocks came and went since the last look, not when
-# each of them did, so starts are inferred (`docs/guide/on-a-gpu.md`).
+# One lane per SM; a full lane is a full SM. A GPU reports how many blocks ended since the last poll, not when each of
+# them did, so starts are inferred (`docs/guide/on-a-gpu.md`).
 
 # %%
 seen = measured("_timelines", lambda: gs.compare(pair, ["fifo"], device=device))
@@ -163,9 +164,9 @@ plt.show()
 # ## 4. A session
 #
 # A comparison measures and discards what kernels compute. A session does work: arrays live in device memory, launches
-# come at any time from any thread, and results come back. On a simulated GPU launches take the time that profiles say,
-# and compute nothing. Nobody has profiled this SAXPY: the `vector_add` of the suite moves as many bytes, and stands for
-# it there.
+# come at any time from any thread, and results come back. On a simulated GPU launches take the time in their profiles,
+# and compute nothing. This SAXPY has no profile: the `vector_add` of the suite moves as many bytes, and replaces it
+# there.
 
 
 # %%
@@ -206,4 +207,4 @@ print(session_run.applications().round(2))
 #
 # - `docs/guide/on-a-gpu.md`: sessions, comparisons, baselines, limits, and what happens when something goes wrong.
 # - `gpushare compare suite_pair --device cuda:0 --html report.html`: much the same from a shell.
-# - `docs/guide/write-a-policy.md`: your own policy. It runs on the GPU as it is.
+# - `docs/guide/write-a-policy.md`: your own policy. It runs on the GPU unchanged.

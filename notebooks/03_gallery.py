@@ -18,9 +18,9 @@
 #
 # Slate, CD-search and SRTF rest on a handful of observations about kernels: how fast they are in a part of the GPU, how
 # long their blocks take, how steadily blocks end. The papers made them on a Titan Xp, a P100, a Fermi and in
-# simulators. This notebook looks at the same figures for the suite's kernels on an H100 80GB HBM3.
+# simulators. This notebook shows the same figures for the suite's kernels on an H100 80GB HBM3.
 #
-# Everything was measured, nothing is simulated, and no GPU is needed to look at it. Kernels ran as gpushare's
+# Everything was measured, nothing is simulated, and no GPU is needed to run the notebook. Kernels ran as gpushare's
 # preemptible workers (`docs/internals/transform.md`) on the data of the suite's large case. Three recordings are read:
 #
 # - the shipped profile (`docs/guide/profile.md`): speed against SMs and against blocks per SM, of 54 kernels;
@@ -76,8 +76,8 @@ bytes_per_block = (triad.counters.dram_read_bytes + triad.counters.dram_written_
 # **The paper** (Titan Xp, 30 SMs): the stream benchmark's bandwidth grows up to nine SMs and is flat from there on.
 #
 # **The H100**: the same, where a thread loads 16 bytes at once (`triad_vector`): 40 of 132 SMs bring 3.0 TB/s, and the
-# other 92 add nothing. It depends on how much a thread has under way: `triad`, the same arithmetic with 4 bytes at a
-# time, needs 112 SMs for 95% of its speed. `lbm` is fastest on 80 SMs and loses 7% on all of them.
+# other 92 add nothing. It depends on how many bytes a thread has in flight: `triad`, the same arithmetic with 4 bytes
+# at a time, needs 112 SMs for 95% of its speed. `lbm` is fastest on 80 SMs and loses 7% on all of them.
 
 # %% [markdown]
 # ## CD-search, Figs. 7 and 9: compute-bound kernels scale, memory-bound ones saturate
@@ -168,7 +168,7 @@ plt.show()
 #
 # The two panels are not of one kind. Left, both kernels are launched again and again, and STP is the sum of their rates
 # over those of the original kernels alone. Right, each has launches for some 5 ms, and STP comes from turnarounds over
-# those of the workers alone: whoever is done first leaves its SMs idle. Medians of three repeats.
+# those of the workers alone: the SMs of the kernel that ends first are idle afterwards. Medians of three repeats.
 
 # %% [markdown]
 # ## CD-search, Figs. 4 and 5: mixes of one kind
@@ -200,18 +200,18 @@ kernels.T
 # within 0.975 and 1.048; the worst is 0.92. Left out are pairs with `coulombic_potential`, which reach 1.22 (its grid
 # is 1.9 waves). Pairs of four kernels bound by memory have a median of 1.04 and reach 1.12. `spmv_csr`, which has
 # enough with 72 SMs at 0.9 TB/s, gains up to 1.29 with them. `black_scholes` beside `transpose` falls to 0.77 in the
-# median, and its three repeats differ by up to a half: why was not found.
+# median, and its three repeats differ by up to a half; the reason is not known.
 #
 # **Not made: Figs. 4 and 5b.** All pairs were measured with all SMs in use, so there is no STP with some of them idle.
-# What single kernels say is in the table: only the first six could leave half of the SMs, or nearly, to nobody without
-# losing more than 5%.
+# The table shows single kernels: only the first six could leave about half of the SMs idle without losing more than 5%.
 
 # %% [markdown]
 # ## SRTF, Figs. 3 and 5: stairs, or not
 #
-# The paper records every block. Here the scheduler sees the workers' counters: how many blocks an SM has ended, and the
-# mean duration of those since the last look. While one kernel runs alone there is little to decide, and the looks are
-# 0.1 to 0.5 ms apart. So dots are exact: so many blocks, by then. What happened between two dots was not recorded.
+# The paper records every block. Here the scheduler polls the workers' counters: how many blocks an SM has ended, and
+# the mean duration of those since the last poll. While one kernel runs alone there is little to decide, and the polls
+# are 0.1 to 0.5 ms apart. So dots are exact: that many blocks had ended at that time. What happened between two dots
+# was not recorded.
 
 # %%
 PROGRESS = Path("../tests/data/gpu_progress")
@@ -285,7 +285,7 @@ plt.show()
 # on another SM of the same run the first blocks end one after the other, and Eq. 1 is far too low (Fig. 5).
 #
 # **The H100**, left, its `matrix_product`: as linear as in the paper, and Eq. 1 is right within 5%. **The steps
-# themselves cannot be shown**: 20 to 30 blocks end between two looks. Right, `nbody`, whose blocks are long enough to
+# themselves cannot be shown**: 20 to 30 blocks end between two polls. Right, `nbody`, whose blocks are long enough to
 # be seen: staggered, and more so than in Fig. 5. Blocks that do the same work start together, yet the first three take
 # 0.5 ms and the last two 2.3 and 2.4 ms, while later blocks come and go: the SM serves some of its resident blocks
 # before others. All SMs do the same. A scheduler that takes $t$ from the first blocks to end sees 43% of the time that
@@ -413,4 +413,4 @@ plt.show()
 #
 # **The H100**: the same with up to 24 blocks per SM. `aes_encrypt` and `aes_decrypt` (one on top of the other) have all
 # they can get from four blocks per SM on; from there on $t$ grows in proportion. `sha1` and `idct_8x8` still gain at
-# their maximum: a policy that gives their last places to somebody else has a price.
+# their maximum: a policy that gives room for their last blocks to other kernels slows them.

@@ -5,8 +5,6 @@
 #     text_representation:
 #       extension: .py
 #       format_name: percent
-#       format_version: '1.3'
-#       jupytext_version: 1.19.6
 #   kernelspec:
 #     display_name: Python 3 (ipykernel)
 #     language: python
@@ -16,12 +14,12 @@
 # %% [markdown]
 # <!-- SPDX-License-Identifier: Apache-2.0 -->
 #
-# # Who should have how many SMs?
+# # How many SMs for each kernel?
 #
-# Two kernels on one GPU, each on SMs of its own. An even split is fair, and often wrong: a kernel that waits for memory
-# does not miss the SMs that are taken from it. CD-search (Zhao, Wang, Eeckhout 2018) finds out which kernels these are,
-# and how few SMs they need. This notebook follows it from single kernels to a search in action, on the paper's
-# simulated GPU (24 SMs) and on the simulated H100 (132). All figures beside the paper's: `docs/papers/cd-search.md`.
+# Two kernels on one GPU, each on its own SMs. An even split is fair, and often wasteful: a kernel that waits for memory
+# is as fast on fewer SMs. CD-search (Zhao, Wang, Eeckhout 2018) detects such kernels, and how few SMs they need. This
+# notebook shows it from single kernels to a whole search, on the paper's simulated GPU (24 SMs) and on the simulated
+# H100 (132). All figures beside the paper's: `docs/papers/cd-search.md`.
 
 # %%
 import matplotlib.pyplot as plt
@@ -101,7 +99,7 @@ plt.show()
 # %% [markdown]
 # ## Classified without trying: Eqs. 1 and 2
 #
-# Demand is what all SMs would ask for if nobody made them wait, supply what NoC, cache and memory can deliver.
+# Demand is the traffic that all SMs would request without stalls, supply the bandwidth of NoC, cache and memory.
 # `LAVAMD`, `GESUMMV` and `SC` saturate the cache: by the utilisation of the memory alone they look compute-bound.
 
 # %%
@@ -149,8 +147,8 @@ plt.show()
 
 # %% [markdown]
 # For one of each kind the best partition gives the memory-bound kernel little more than it needs, as in the paper (4 to
-# 7 of its 24 SMs). Two compute-bound kernels do not mind (the flat curves). On the H100 the optimum lies further to the
-# right, and an even split is closer to it: its kernels saturate later.
+# 7 of its 24 SMs). For two compute-bound kernels the partition makes no difference (the flat curves). On the H100 the
+# optimum lies further to the right, and an even split is closer to it: its kernels saturate later.
 
 # %% [markdown]
 # ## Two memory-bound kernels: how many SMs can be left idle (the paper's Fig. 4)
@@ -179,8 +177,8 @@ plt.show()
 # %% [markdown]
 # ## The search
 #
-# `cd-search` starts from an even split, sees who misses the SMs that are stalled, and takes away more as long as the
-# rate is kept. It knows nothing of the kernels beforehand.
+# `cd-search` starts from an even split, tests whose rate falls while SMs are stalled, and takes more SMs away as long
+# as the rate does not fall. It needs no information about the kernels beforehand.
 
 # %%
 applications = {each.name: each for each in gs.bundled_workload("cd_search").applications}
@@ -212,9 +210,9 @@ ax.axhline(12, color=FAINT, linestyle=":")
 plt.show()
 
 # %% [markdown]
-# First everybody is tested, `LBM` and then `LEU`, with a third of its SMs stalled. `LEU` misses them, and what all
-# lose together tells. Then SMs are taken from `LBM` in steps of two until it loses more than 5%; the last step is taken
-# back, and `LEU` gets the rest. Stalled SMs stay empty meanwhile, which is what the search costs.
+# First every kernel is tested, `LBM` and then `LEU`, with a third of its SMs stalled. `LEU` becomes slower; the total
+# loss decides. Then SMs are taken from `LBM` in steps of two until it loses more than 5%; the last step is taken back,
+# and `LEU` gets the rest. Stalled SMs are idle meanwhile, which is the cost of the search.
 
 # %%
 result.plot.timeline(policy="cd-search")

@@ -17,8 +17,8 @@
 # # Priorities: EffiSha's preemptive schedulers
 #
 # A GPU serves kernels in order of arrival. EffiSha (Chen, Zhao, Shen, Zhou, PPoPP 2017) gives applications priorities
-# and evicts a running kernel at the end of its blocks when somebody more urgent comes. Its two schedulers are the
-# policies `effisha-static` and `effisha-dynamic` here, and what it is compared with, kernel slicing, is `pkm`.
+# and evicts a running kernel at the end of its blocks when a more urgent one arrives. Its two schedulers are the
+# policies `effisha-static` and `effisha-dynamic` here; kernel slicing, with which they are compared, is `pkm`.
 #
 # Everything below is simulated, on the Tesla K40m of the paper. All its figures beside ours: `docs/papers/effisha.md`,
 # made by `gpushare reproduce effisha`.
@@ -46,7 +46,7 @@ def kernel(name, block_us, milliseconds):
 # %% [markdown]
 # ## One preemption
 #
-# A patient kernel of 10 ms; after 3 ms comes an urgent one of 2 ms.
+# A kernel of 10 ms; after 3 ms an urgent one of 2 ms arrives.
 
 # %%
 pair = gs.Workload(
@@ -62,7 +62,7 @@ run.kernel_states()
 # %% [markdown]
 # The states are the paper's. PREP does not occur here: both kernels are ready when they arrive. TORUN is the time
 # between the decision and the first block, TOEVICT the time until the last block has left: up to one block's, since
-# blocks are never cut short. The urgent kernel starts where blocks have ended, while others are still there.
+# blocks are never cut short. The urgent kernel starts where blocks have ended, while others still run.
 
 # %%
 run.plot.states()
@@ -73,9 +73,9 @@ plt.show()
 # %% [markdown]
 # ## Static and dynamic priorities
 #
-# Static priorities let the low ones starve while higher ones keep coming. Dynamic ones grow by one for every
-# millisecond that an application waits; a turn is a slice of (p + 1) / 2 ms, and who has had one is inactive until all
-# active ones have had theirs.
+# With static priorities low ones starve while higher ones arrive. Dynamic priorities grow by one for every millisecond
+# that an application waits; an application runs for a slice of (p + 1) / 2 ms, and is then inactive until all active
+# ones have had a slice.
 
 
 # %%
@@ -92,10 +92,10 @@ for policy in ("effisha-static", "effisha-dynamic"):
 
 # %% [markdown]
 # Under `effisha-static` the low one waits for all the others. Under `effisha-dynamic` its priority is above theirs
-# after 9 ms, and it gets the GPU; but others have aged meanwhile and evict it soon, and the evicted are inactive
-# until nobody is active. So it has gained nothing. What the paper does not say is an option of the policy, with its
-# most likely reading as the default, and one of them decides about this: priorities that grow may preempt, or only
-# those of newcomers. Slowdowns (NTT):
+# after 9 ms, and it gets the GPU; but the priorities of others have grown meanwhile, and evict it soon; evicted
+# applications are inactive until no other is active. So it has gained nothing. Details that the paper does not state
+# are options of the policy, with the most likely reading as the default, and one of them decides this: whether grown
+# priorities may preempt, or only those of new arrivals. Slowdowns (NTT):
 
 # %%
 variants = [
@@ -111,9 +111,9 @@ pd.DataFrame({policy: result.run(policy).ntt() for policy in result.policies}, n
 # %% [markdown]
 # ## Eleven requests
 #
-# Section 8.1: eleven benchmarks ask for the GPU, one every 3 ms. Table 2 has their times alone, which go in, and three
-# ways to give them priorities. What the K40m does by itself is not FIFO: the paper's footnote 6 says that it changes
-# its tenant every so often, and round robin at 5 to 8 ms comes near the paper's default figures.
+# Section 8.1: eleven benchmarks request the GPU, one every 3 ms. Table 2 has their times alone, which are inputs, and
+# three assignments of priorities. The K40m alone does not schedule in FIFO order: the paper's footnote 6 says that it
+# switches between applications periodically, and round robin at 5 to 8 ms comes near the paper's default figures.
 
 # %%
 workloads = [Platform().requests(setting, table_2(setting)) for setting in ("sjf", "group", "random")]
@@ -122,7 +122,7 @@ requests = gs.compare(workloads, policies, device=K40M)
 requests.per_workload()[["antt", "stp"]].unstack("workload").round(2)
 
 # %% [markdown]
-# The paper, shortest job first: ANTT from 6 to 2, STP from 3.5 to 6.3. Its random priorities punish short kernels:
+# The paper, shortest job first: ANTT from 6 to 2, STP from 3.5 to 6.3. Its random priorities are bad for short kernels:
 # serving by priority alone then has a worse ANTT than round robin, and the dynamic scheduler a better one, by 21% here
 # and by 18% in the paper.
 
@@ -133,12 +133,12 @@ plt.show()
 sjf.preemptions().sort_values("priority").set_index("priority")
 
 # %% [markdown]
-# Who is preempted (Fig. 9): the low priorities, and none of the highest.
+# Preempted are launches of low priority, and none of the highest (Fig. 9).
 #
 # ## Slicing a kernel instead
 #
 # A kernel in slices of K blocks can be interrupted between two of them. Short slices leave the GPU idle at the end of
-# each and are launched one by one; long ones let the urgent wait. EffiSha need not choose.
+# each and are launched one by one; long ones make urgent kernels wait. EffiSha avoids this trade-off.
 
 # %%
 ax = plt.subplots(figsize=(7, 4), layout="constrained")[1]
@@ -156,13 +156,13 @@ ax.legend(fontsize=8, frameon=False)
 plt.show()
 
 # %% [markdown]
-# What EffiSha's code transformation costs (4% in the paper; on an H100: `docs/results/overhead.md`) is
-# not simulated, so the diamonds lie at 0.
+# The cost of EffiSha's code transformation (4% in the paper; on an H100: `docs/results/overhead.md`) is not simulated,
+# so the diamonds lie at 0.
 #
 # ## Memory
 #
-# Evicted kernels keep their memory. An application that says what it needs (`memory_bytes`) waits until that is free,
-# in order of arrival (section 6.4): it is in PREP. More than the device has is refused before anything runs.
+# Evicted kernels keep their memory. An application that states its need (`memory_bytes`) waits until that is free, in
+# order of arrival (section 6.4): it is in PREP. More than the device has is refused before anything runs.
 
 # %%
 gigabytes = {"first": 8, "second": 3, "third": 6}

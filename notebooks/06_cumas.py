@@ -14,13 +14,13 @@
 # %% [markdown]
 # <!-- SPDX-License-Identifier: Apache-2.0 -->
 #
-# # Whose copies go first: CuMAS's orderings
+# # The order of copies: CuMAS's orderings
 #
 # An application copies data in, computes, and copies results out: it uses the uplink, the SMs and the downlink, one
-# after the other. Applications whose phases lie in each other's shadow take less time together, and which ones do is a
-# question of order. CuMAS (Belviranli, Khorasani, Bhuyan, Gupta 2016) answers it for a window of waiting applications
-# at a time. Here such an **ordering** stands before the + of a policy's name: it says who may go, the policy who runs
-# where.
+# after the other. Applications take less time together if their phases overlap, and the overlap depends on their order.
+# CuMAS (Belviranli, Khorasani, Bhuyan, Gupta 2016) optimizes it for a window of waiting applications at a time. Here
+# such an **ordering** stands before the + of a policy's name: it selects the next operations, and the policy assigns
+# SMs to them.
 #
 # Everything below is simulated, on the Tesla K40c of the paper at first. All its figures beside ours:
 # `docs/papers/cumas.md`, made by `gpushare reproduce cumas`; `benchmarks/experiments` measures on a GPU.
@@ -67,8 +67,8 @@ def gantts(workload, policies, device):
 # %% [markdown]
 # ## Four applications
 #
-# Of Table 1: copies in and out as printed there, 0.5 s alone each. `fifo` is what streams do by themselves: every copy
-# and launch goes as soon as it is ready. `strings` takes whole tasks in order of arrival, `cumas` in the best order.
+# Of Table 1: copies in and out as printed there, 0.5 s alone each. `fifo` is the order of plain streams: every copy and
+# launch starts as soon as it is ready. `strings` takes whole tasks in order of arrival, `cumas` in the best order.
 
 # %%
 chosen = ("hotspot", "lavaMD", "lud", "vectorAdd")
@@ -77,15 +77,15 @@ four = gs.Workload("four", [each for each in twelve.applications if each.name in
 gantts(four, ["fifo", "strings:to_host=together+fifo", "cumas:to_host=together+fifo"], K40C)
 
 # %% [markdown]
-# The best order begins with who has little to copy in, so that the SMs need not wait, and ends with who has little to
-# copy out. For two engines that is Johnson's rule; with three no rule is enough, and a branch and bound finds the best
-# of the 24 orders here, or of the 479 million of twelve applications in some 20 microseconds.
+# The best order begins with an application that copies little in, so that the SMs need not wait, and ends with one that
+# copies little out. For two engines that is Johnson's rule; with three no rule is enough, and a branch and bound finds
+# the best of the 24 orders here, or of the 479 million of twelve applications in some 20 microseconds.
 
 # %% [markdown]
 # ## Twelve applications, windows of some
 #
-# A window is ordered when the one before has begun to copy, and it is full or the uplink has nothing to do. Five of
-# the 25 permutations that `docs/papers/cumas.md` has; how much less time than under Strings:
+# A window is ordered when the previous one has begun to copy, and it is full or the uplink is idle. Five of the 25
+# permutations that `docs/papers/cumas.md` has; how much less time than under Strings:
 
 # %%
 orders = permutations(1)
@@ -106,16 +106,16 @@ plt.show()
 (100 * table).round(1)
 
 # %% [markdown]
-# The paper takes up to 14 % off the total time on average with its windows of 2 to 10, which is 16 % faster. With a
-# second task in its kernels a short one need not wait for one long kernel, and the sharing policy has something to
-# decide: `cumas:kernels=2+srtf` is an ordering and SRTF.
+# The paper takes up to 14 % off the total time on average with its windows of 2 to 10, which is 16 % faster. With two
+# tasks in their kernels a short one need not wait for one long kernel, and the sharing policy has a choice:
+# `cumas:kernels=2+srtf` is an ordering and SRTF.
 
 # %% [markdown]
 # ## Copies in pieces
 #
-# A copy of 1 GB takes 18 ms on an H100, and nobody else's copy can go meanwhile. In pieces it lets others in between.
-# Each piece costs the latency of a copy, so that the size of pieces is a price: `loss` is the share of the bandwidth
-# that it may be. Eight applications of 1 MB come while a large one copies:
+# A copy of 1 GB takes 18 ms on an H100, and blocks all other copies meanwhile. In pieces, other copies can run in
+# between. Each piece has the latency of a copy: `loss` is the share of the bandwidth that may be lost to it, and
+# determines the size of pieces. Eight applications of 1 MB arrive while a large one copies:
 
 # %%
 workload = small_behind_large()
@@ -135,13 +135,13 @@ pd.DataFrame(rows).T.round(2)
 gantts(workload, ["cumas:pieces=no+fifo", "cumas:pieces=short+fifo"], H100)
 
 # %% [markdown]
-# Lanes show copies from their first piece to their last: the large one lies behind those that came in between.
+# Lanes show copies from their first piece to their last: the large one is behind the small ones.
 #
-# Where all applications are there at the beginning, the order says who goes first, and pieces only cost: so objectives
-# of turnaround have them, and the makespan has not (`pieces=no`).
+# If all applications arrive at the beginning, the order alone decides, and pieces only cost bandwidth: so pieces are
+# the default for objectives of turnaround, and not for the makespan (`pieces=no`).
 
 # %% [markdown]
-# ## Applications that come by and by
+# ## Open arrivals
 #
 # Eighteen applications of Table 1 on the K40c, 500 ms apart in the mean, and ten small ones a second among them. Mean
 # turnaround in milliseconds; a small one alone takes 1.4:
@@ -158,7 +158,8 @@ pd.DataFrame(rows).T.round(1)
 
 # %% [markdown]
 # Orderings serve a task at a time, and a small one that has copied waits for the kernels of the others: with one block
-# per SM, as these kernels are modelled, nothing can go beside them. `kernels=2` lets two tasks into their kernels.
+# per SM, as these kernels are modelled, no kernel can run beside them. With `kernels=2` two tasks can be in their
+# kernels.
 #
 # ## On a GPU
 #

@@ -16,18 +16,17 @@
 #
 # # Two notebooks, one GPU
 #
-# Two people work on one machine: alice simulates in one notebook, bob looks at pictures in another. Their processes
-# know nothing of each other; each says `gpushare.connect()`, and a server shares the GPU between them under a policy.
-# This is alice's notebook. Bob's is a script here, so that one file shows both.
+# Two users work on one machine: alice runs simulations in one notebook, bob filters images in another. Their processes
+# are independent; each calls `gpushare.connect()`, and a server shares the GPU between them under a policy. This is
+# alice's notebook. Bob's is a script here, so that one file shows both.
 #
-# What follows runs on a simulated H100 in the time of the wall clock, so it needs no GPU: kernels take the time that
-# their models say and compute nothing. On a GPU the same lines serve `cuda:0`, with kernels of CUDA C++. More:
-# `docs/guide/server.md`.
+# The notebook runs on a simulated H100 in wall-clock time, so it needs no GPU: kernels take the time of their models
+# and compute nothing. On a GPU the same lines serve `cuda:0`, with kernels of CUDA C++. More: `docs/guide/server.md`.
 #
 # ## The server
 #
-# In a terminal: `gpushare serve --device sim:h100 --policy fifo`. Both sides look for its socket in the same place;
-# here it has one of its own, so that the notebook meets no other server.
+# In a terminal: `gpushare serve --device sim:h100 --policy fifo`. Both processes find its socket in the same place;
+# here it has a separate one, so that the notebook uses no other server.
 
 # %%
 import os
@@ -56,8 +55,8 @@ while not (folder / "socket").exists():
 # %% [markdown]
 # ## Alice
 #
-# Her kernel has 20 waves of blocks, of 4 ms each: 80 ms if nobody else is there. She submits one launch behind the
-# other, here in a thread, so that the notebook can go on.
+# Alice's kernel has 20 waves of blocks, of 4 ms each: 80 ms alone. The launches are submitted one after the other, here
+# in a thread, so that the notebook can continue.
 
 # %%
 session = gs.connect()
@@ -85,7 +84,7 @@ worker.start()
 # %% [markdown]
 # ## Bob
 #
-# His kernel is one wave of 4 ms. He submits it, looks at the result for 30 ms, and submits the next one.
+# Bob's kernel is one wave of 4 ms. After each launch there is a pause of 30 ms before the next one.
 
 # %%
 BOB = """
@@ -107,7 +106,7 @@ while not any(each["name"].startswith("bob") for each in session.status()["appli
 # %% [markdown]
 # ## First come, first served
 #
-# What a GPU does by itself. Bob's 4 ms wait for what is left of alice's 80.
+# This is the order of a GPU alone. Bob's 4 ms wait for the rest of alice's 80.
 
 # %%
 time.sleep(1)
@@ -120,7 +119,7 @@ plt.show()
 #
 # ## Another policy, while both run
 #
-# Nobody has to stop. `gpushare policy srtf` in a terminal does the same; SRTF lets the launch with the shortest
+# Both programs continue. `gpushare policy srtf` in a terminal does the same; SRTF lets the launch with the shortest
 # remaining time go first, and learns these times from the first blocks of each.
 
 # %%
@@ -131,10 +130,10 @@ second.plot()
 plt.show()
 
 # %% [markdown]
-# Bob's launch gets one SM first, where SRTF samples how long its blocks take, and then the others: alice's gives way at
-# block boundary, when a wave of 4 ms has ended, and goes on when his is through. What that is worth to him, and costs
-# her: normalized turnaround (NTT) is the time from submission to end over the time alone. Hers counts from the end of
-# her launch before, as she always has one waiting.
+# Bob's launch gets one SM first, where SRTF samples how long its blocks take, and then the others: alice's is preempted
+# at block boundaries, when a wave of 4 ms has ended, and continues when bob's has ended. The effect on both: normalized
+# turnaround (NTT) is the time from submission to end over the time alone. For alice it counts from the end of the
+# previous launch, as one is always waiting.
 
 # %%
 ALONE_NS = {"alice": 80e6, "bob": 4e6}
@@ -159,7 +158,7 @@ plt.show()
 table.round(2)
 
 # %% [markdown]
-# ## Who is there
+# ## Live status
 #
 # `gpushare top` shows this live in a terminal, `gpushare status --json` gives it to scripts, and `serve --metrics-port`
 # to Prometheus. This NTT counts from the beginning, over both policies, by the kernels' times alone.
@@ -176,7 +175,7 @@ while len(looks) < 3:
 pd.concat(looks)
 
 # %% [markdown]
-# ## What each of them was given
+# ## Quotas
 #
 # A plan gives each launch a quota of blocks per SM. The trace has every change, here those around bob's last jobs;
 # `gpushare trace --last 10 -o last.pftrace` writes it for ui.perfetto.dev, and `-o last.svg` draws it.
@@ -188,8 +187,8 @@ quotas[["ms", "application", "name"]].rename(columns={"name": "quota per SM"}).t
 # %% [markdown]
 # ## A client that dies
 #
-# Bob's process is killed. What it had on the GPU stops at the next block boundary, its memory goes back, and alice
-# notices nothing.
+# Bob's process is killed. Its launch stops at the next block boundary, its memory is freed, and alice's launches are
+# not affected.
 
 # %%
 other.kill()

@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the wheel as `pip install .` does for everybody, and fails where that took anything from a CUDA toolkit: where
-# one is installed its headers may be in a folder that compilers search by themselves, and building succeeds although a
-# requirement is missing. Needs no root and no GPU. Run by ./test.sh wheel, after which nothing is compiled again: that
-# is tested, too.
+# Builds the wheel as `pip install .` does, and fails if the build used a CUDA toolkit: the headers of an installed
+# toolkit may be in a folder that compilers search by default, so that building succeeds although a requirement is
+# missing. Needs no root and no GPU. Run by ./test.sh wheel; it also tests that nothing is compiled a second time.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +14,7 @@ fail() {
   exit 1
 }
 
-# What tells a compiler, a linker or CMake of a toolkit.
+# Variables that point a compiler, a linker or CMake to a toolkit.
 unset CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH LIBRARY_PATH LD_LIBRARY_PATH
 unset CMAKE_PREFIX_PATH CMAKE_INCLUDE_PATH CMAKE_LIBRARY_PATH CUDA_HOME CUDA_PATH CUDA_ROOT CUDAToolkit_ROOT
 
@@ -26,14 +25,14 @@ python -m pip wheel --quiet --no-deps --wheel-dir "$out" .
 wheels=("$out"/*.whl)
 build=build/$(basename "${wheels[0]}" .whl | cut -d- -f3-)
 
-# Headers by their names, since packages of distributions put them beside all others. Most include some of crt.
+# Headers by their names, since distributions put them into a common folder. Most include some of crt.
 headers=$(ninja -C "$build" -t deps | grep -E '/(crt/[^/]+|(cuda|cupti|nv)[^/]*)\.h$' | sort -u || true)
 grep -q 'kept_headers/.*/cuda\.h$' <<<"$headers" || fail "Nothing in $build is known to include cuda.h; delete it."
 foreign=$(grep -v 'kept_headers/' <<<"$headers" || true)
 [[ -z $foreign ]] || fail "Read from a toolkit, not from a wheel that pyproject.toml requires:" "$foreign" \
   "If it does by now: what was compiled before is still in $build; delete that folder, and try with CCACHE_DISABLE=1."
 
-# Any change counts, also in which headers there are: a folder is newer then.
+# Any change counts, also an added or removed header: the folder is newer then.
 objects=$(find "$build" -name '*.o' -newer "$out/begun")
 [[ -z $objects || -n $(find "$build/kept_headers" -newer "$out/begun") ]] ||
   fail "Compiled again, with the headers of before, since this environment is another one:" "$objects"

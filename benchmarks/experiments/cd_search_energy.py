@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a partition with idle SMs saves, where a GPU's board tells its energy: the same work under every policy.
+"""Energy savings of partitions with idle SMs, on a GPU with a board that reports its energy.
 
 First runs (cd_search_runs.py) are far shorter than what the board's counter can tell, so these loops are longer, and
 end when everybody has done its part.
@@ -28,7 +28,7 @@ from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.run import Run
 
 LENGTH_NS = 1.1 * LEAST_RUN_NS
-"""Of each application alone; together they take no less."""
+"""Length of each application alone; together they take at least this long."""
 
 
 def energy_sections(
@@ -51,7 +51,7 @@ def energy_sections(
 def _under_each(
     runner: CudaRunner, mix: Sequence[str], known: dict[str, FirstRun], policies: Sequence[str]
 ) -> dict[str, Run]:
-    """By policy. No trace is kept: of a second it would be large."""
+    """Runs by policy, without traces, which would be large."""
     loops = (known[name].repeated(math.ceil(LENGTH_NS / known[name].alone_ns[0])) for name in mix)
     prepared = runner.prepare(Workload("+".join(mix), tuple(loops)))
     runner.warm_up(prepared)

@@ -21,7 +21,7 @@ from gpushare.results.run import Run
 
 APPLICATIONS = 36
 MEAN_GAP_MS = 250
-"""Between two arrivals. The SMs need some 225 ms for an application in the mean, the uplink 193."""
+"""Mean time between arrivals. An application needs about 225 ms of the SMs in the mean, and 193 ms of the uplink."""
 
 POLICIES = {
     "streams (fifo)": "fifo",
@@ -33,7 +33,7 @@ POLICIES = {
     "cumas, weighted turnaround, whole copies": policy_of("cumas", ":objective=weighted:pieces=no"),
     "cumas, weighted turnaround": policy_of("cumas", ":objective=weighted"),
 }
-"""The last two objectives have copies in pieces unless told otherwise."""
+"""The last two objectives have copies in pieces by default."""
 
 MIXED = {
     **{name: policy for name, policy in POLICIES.items() if "weighted" not in name},
@@ -62,7 +62,7 @@ def arriving(seed: int, applications: int = APPLICATIONS) -> Workload:
 
 
 def small_among_large(seed: int) -> Workload:
-    """The same at half the pace, and small ones: 1 MB each way and a kernel of 1 ms, ten times a second."""
+    """The same at half the rate, with small ones: 1 MB each way and a kernel of 1 ms, ten times a second."""
     large = arriving(seed, APPLICATIONS // 2)
     slower = [replace(each, arrival_ns=2 * each.arrival_ns) for each in large.applications]
     dice = random.Random(1000 + seed)
@@ -98,7 +98,7 @@ def arrivals_section(seeds: int, progress: bool | None) -> Section:
 
 
 def mixed_section(seeds: int, progress: bool | None) -> Section:
-    """What pieces are for: small applications among large ones."""
+    """The purpose of pieces: small applications among large ones."""
     import pandas as pd
 
     result = compare([small_among_large(seed) for seed in range(seeds)], list(MIXED.values()), progress=progress)
@@ -118,7 +118,7 @@ def mixed_section(seeds: int, progress: bool | None) -> Section:
 
 
 def turnarounds_ms(made: Run) -> list[float]:
-    """Of all applications, in the workload's order."""
+    """Turnarounds of all applications, in the workload's order."""
     return [(end - arrival) / 1e6 for arrival, end in zip(made.record.arrivals, made.record.ends, strict=True)]
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SHARING = "fifo:whole_up_to_us=1000000"
-"""Nothing is preempted here, so that no kernel need be able to: as in the paper, launches run as they were written."""
+"""No launch is preempted here, so launches run as original kernels, as in the paper."""
 STREAMS, STRINGS, AS_WORKERS = "plain streams", "strings", "cumas, w = 12, as workers"
 ONLY_ON_A_GPU = (STREAMS, AS_WORKERS)
 POLICIES = {
@@ -54,19 +54,19 @@ POLICIES = {
     "cumas, w = 12, two tasks in kernels": policy_of("cumas", ":window=12:kernels=2", SHARING),
 }
 TRIES = 9
-"""Of a launch, before it is timed: by then it has run whole and as workers, and goes on in the faster way."""
+"""Runs of a launch before it is timed: by then it has run in both execution modes and stays in the faster one."""
 SIZES = tuple(1 << power for power in range(16, 27, 2))
-"""Of copies that the transfer model is tested with: 64 KB to 64 MB."""
+"""Sizes of copies for the transfer model: 64 KB to 64 MB."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where it runs.
+    """The device of the evaluation.
 
     Attributes:
-        name: as users write it.
-        engines: the device with its copies as they are known, and nothing that launches cost besides their length.
-        runner: of a GPU: kernels and data stay there from comparison to comparison.
+        name: the name as users write it.
+        engines: the device with its measured copies, and no launch costs besides the launches' lengths.
+        runner: runner of a GPU, which keeps kernels and data between comparisons.
         progress: as in :func:`gpushare.compare`.
     """
 
@@ -77,7 +77,7 @@ class Place:
 
     @property
     def words(self) -> str:
-        """Measured or simulated, and where."""
+        """Measured or simulated, and the device."""
         return f"Measured on {self.engines.name}" if self.runner else f"Simulated on {self.name}"
 
     def compare(self, workloads: Workload | list[Workload], policies: list[str]) -> Result:
@@ -118,7 +118,7 @@ def place_of(device: str, progress: bool | None) -> Place:
 
 
 def without_delays(device: Device) -> Device:
-    """The device for launches whose length has the delays in it."""
+    """The device for launches with lengths that include the delays."""
     return Device(
         name=device.name,
         sms=device.sms,
@@ -138,7 +138,7 @@ def total_times(result: Result) -> pd.DataFrame:
 
 
 def total_section(place: Place, orders: list[Workload], lengths: Lengths) -> Section:
-    """Fig. 8: total time, how much faster than the others, and how well it was predicted."""
+    """Fig. 8: total times, speedups, and errors of the predictions."""
     import pandas as pd
 
     words = {name: policy for name, policy in POLICIES.items() if place.runner or name not in ONLY_ON_A_GPU}
@@ -164,7 +164,7 @@ def total_section(place: Place, orders: list[Workload], lengths: Lengths) -> Sec
         "simulated K40c; where one launch on much data would be too long, on little. On a GPU launches are left whole "
         "where that is not slower, except 'as workers', which could be preempted. 'Predicted' beforehand, under the "
         "same ordering: copies by the transfer model, a launch by how long it took alone, one at a time on the SMs; no "
-        "prediction where no ordering says who goes next."
+        "prediction without an ordering."
     )
     return Section("Fig. 8: total time of the twelve applications", pd.DataFrame(rows).T, note)
 
@@ -186,7 +186,7 @@ def transfer_section(place: Place) -> Section:
         }
     note = (
         f"{place.words}, pinned memory, copies of 64 KB to 64 MB, medians of 5 each, by the host's clock. Time = a x + "
-        "b; errors are of single sizes, whose times the fit has seen."
+        "b; errors are of single sizes, with times that the fit used."
     )
     return Section("Fig. 11: transfer model", pd.DataFrame(rows).T, note)
 

@@ -22,7 +22,7 @@ SMALL_BYTES = 10**6
 PROBES = 8
 PROBE_EVERY_NS = 2_000_000
 GOLDEN = 0.6180339887498949
-"""Multiples of it, modulo 1, are evenly spread: probes come at every phase of a piece."""
+"""Multiples of it, modulo 1, are evenly spread: probes arrive at every phase of a piece."""
 
 LOSSES = (0.02, 0.05, 0.1, 0.2)
 ORDERINGS = {
@@ -38,7 +38,7 @@ ORDERINGS = {
 
 
 def small_behind_large() -> Workload:
-    """An application that copies 1 GB, and small ones that come while it does: 1 MB in, a kernel, 1 MB out."""
+    """An application that copies 1 GB, and small ones that arrive meanwhile: 1 MB in, a kernel, 1 MB out."""
     launch = Launch.of_suite("vector_add", "small")
     small = (Copy("to_device", SMALL_BYTES), launch, Copy("to_host", SMALL_BYTES))
     probes = [
@@ -49,11 +49,11 @@ def small_behind_large() -> Workload:
 
 
 def pieces_section(compared: Callable[[Workload, list[str]], Result], words: str) -> Section:
-    """How long the small ones take, and what the large one pays.
+    """Turnarounds of the small applications, and bandwidth of the large copy.
 
     Args:
-        compared: runs a workload under policies somewhere.
-        words: whether that is measured or simulated, and where.
+        compared: runs a workload under policies on a device.
+        words: measured or simulated, and the device.
     """
     import pandas as pd
 
@@ -71,13 +71,13 @@ def pieces_section(compared: Callable[[Workload, list[str]], Result], words: str
         f"{LARGE_BYTES // 10**9} GB to the device. 'Small': from arrival to end. A piece goes when the one before has "
         "ended, unless the engine has several at a time; its size follows from the share of the bandwidth that may be "
         "lost: b / (a x + b) for x bytes. "
-        "'alone': with nobody else there."
+        "'alone': without other applications."
     )
     return Section("Copies in pieces: 1 MB behind 1 GB", pd.DataFrame(rows).T, note)
 
 
 def simulated_pieces_section(progress: bool | None) -> Section:
-    """On the simulated H100, whose copies are those of a real one."""
+    """The section on the simulated H100, with the copies of a real one."""
 
     def compared(workload: Workload, policies: list[str]) -> Result:
         return compare(workload, policies, device="sim:h100", progress=progress)
@@ -91,7 +91,7 @@ def small_us(made: Run) -> list[float]:
 
 
 def rate_of_large(made: Run) -> float:
-    """Of the large copy, in GB/s, without what the small ones copied meanwhile."""
+    """Bandwidth of the large copy in GB/s, without the time for the small ones' copies."""
     copies = made.copies()
     to_device = copies[copies["direction"] == "to_device"].set_index("application")
     large = to_device.loc["large"]

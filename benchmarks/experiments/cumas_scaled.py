@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS's twelve applications elsewhere: copies of Table 1, scaled, and kernels of the suite that do the same."""
+"""CuMAS's twelve applications on other devices: copies of Table 1, scaled, and corresponding kernels of the suite."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ KERNELS = {
     "srad_v2": "srad_1",
     "vectorAdd": "vector_add",
 }
-"""Application of Table 1 -> the suite's kernel."""
+"""Kernels of the suite by application of Table 1."""
 
 SCALE = 1 / 8
-"""Of the copies: 2 GB are enough to see what order does, and can be pinned within a second or two."""
+"""Scale of the copies: 2 GB suffice to show the effect of an order, and can be pinned within a second or two."""
 
 
 Lengths = Mapping[Launch, int]
-"""How long a launch takes alone, through the scheduler, in nanoseconds."""
+"""Times of launches alone, through the scheduler, in nanoseconds."""
 
 
 def scaled_applications(lengths: Lengths, ns_per_byte: float) -> Workload:
-    """Table 1 with copies scaled, and so many launches of the suite's kernels that the ratio of the two stays.
+    """Table 1 with scaled copies, and numbers of launches that keep the ratio of kernels to copies.
 
     Args:
-        lengths: of those launches, on the device in question.
-        ns_per_byte: of its copies; the K40c has 0.2.
+        lengths: times of those launches on the device.
+        ns_per_byte: inverse bandwidth of its copies; the K40c has 0.2.
     """
     faster = ns_per_byte / NS_PER_BYTE * SCALE
     applications = [_scaled(each, lengths, faster) for each in bundled_workload("cumas").applications]
@@ -51,25 +51,25 @@ def scaled_applications(lengths: Lengths, ns_per_byte: float) -> Workload:
 
 
 def launches_of(application: str) -> tuple[Launch, Launch]:
-    """Its kernel with much data and with little."""
+    """The application's kernel with much data and with little."""
     return Launch.of_suite(KERNELS[application], "large"), Launch.of_suite(KERNELS[application], "small")
 
 
 def every_launch() -> Workload:
-    """All launches that could be wanted, twice each: the first of two warms up."""
+    """All candidate launches, twice each: the first of two warms up."""
     launches = [launch for name in KERNELS for launch in launches_of(name) for _ in range(2)]
     return Workload("lengths", (Application("all", tuple(launches)),))
 
 
 def lengths_in(made: Run) -> Lengths:
-    """From a run of :func:`every_launch`."""
+    """Times from a run of :func:`every_launch`."""
     launches = made.workload.applications[0].operations[1::2]
     times = zip(launches, made.record.operation_durations[1::2], strict=True)
     return {launch: time for launch, time in times if isinstance(launch, Launch)}
 
 
 def modelled(workload: Workload, lengths: Lengths, device: Device) -> Workload:
-    """The same with launches as orderings see them: the SMs in use for so long, by a block each, which fills them."""
+    """The workload with launches as orderings see them: one block per SM, which fills it for the launch's time."""
 
     def model(operation: Operation) -> Operation:
         if isinstance(operation, Copy):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one entry: ``python -m benchmarks.gpu NAME [--repeats N] [--json FILE]``."""
+"""The entry point: ``python -m benchmarks.gpu NAME [--repeats N] [--json FILE]``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = (
 
 
 def main(arguments: list[str]) -> None:
-    """Runs one of them and prints its tables."""
+    """Runs one benchmark and prints its tables."""
     if not arguments or arguments[0] not in NAMES:
         sys.exit(f"usage: python -m benchmarks.gpu NAME [--repeats N] [--json FILE]; NAME is one of {', '.join(NAMES)}")
     name, *rest = arguments
@@ -24,13 +24,13 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.gpu {name}", description=module.__doc__)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--repeats", type=int, default=module.REPEATS, help=f"default {module.REPEATS}")
-    parser.add_argument("--json", metavar="FILE", help="also write everything there; the tables go to FILE.md")
+    parser.add_argument("--json", metavar="FILE", help="also write the results to this file; tables go to FILE.md")
     module.add_options(parser)
     options = parser.parse_args(rest)
     report = Report(name, (module.__doc__ or "").strip(), options.device, arguments)
     try:
         module.measure(options, report)
-    finally:  # what has been measured before a failure is not lost
+    finally:  # measurements from before a failure are reported
         report.finish(options.json)
 
 

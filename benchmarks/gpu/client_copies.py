@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast do a client's copies through the server go, beside those from this process's own pinned memory?"""
+"""Bandwidth of a client's copies through the server, compared with copies from this process's pinned memory."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ REPEATS = 7
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     parser.set_defaults(policies="even")
     parser.add_argument("--mb", type=int, default=1024, help="per copy, in MiB; default 1024")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """Both ways and both directions in turn."""
+    """Measures both ways and both directions alternately."""
     with server(options) as (_, session):
         report.add(
             f"Copies of {options.mb} MiB, GB/s",

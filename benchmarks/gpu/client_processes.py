@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes that are told when to use the GPU, for the benchmarks that compare ways of sharing it."""
+"""Processes that use the GPU on command, for benchmarks that compare ways of sharing."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 LEAD_S = 0.05
-"""From the order to loop to the window in which it counts."""
+"""Time from the command to loop to the start of the window, in seconds."""
 REPOSITORY = Path(__file__).parents[2]
 
 
 class Client:
-    """A process of one of this folder's modules: it takes windows of time on stdin, and answers on stdout."""
+    """A process of one of this folder's modules: it reads windows of time on stdin, and writes answers to stdout."""
 
     def __init__(self, module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
         self._words = " ".join([module, *arguments])
@@ -34,13 +34,13 @@ class Client:
         )
 
     def loop(self, start_ns: int, end_ns: int) -> None:
-        """From now until a little after the window."""
+        """Loops from now until a little after the window."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps([start_ns, end_ns]) + "\n")
         self._process.stdin.flush()
 
     def answer(self) -> Any:
-        """What it says of the window; the first time, that it is ready."""
+        """The answer about the window; the first one reports that it is ready."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -63,7 +63,7 @@ class Client:
 def started(
     module: str, arguments: Sequence[Sequence[str]], environments: Sequence[Mapping[str, str]]
 ) -> Iterator[list[Client]]:
-    """A process for each, started at the same time, once all are ready."""
+    """Starts a process for each at the same time; yields once all are ready."""
     clients: list[Client] = []
     try:
         for each, environment in zip(arguments, environments, strict=True):
@@ -77,7 +77,7 @@ def started(
 
 
 def answers(clients: Sequence[Client], window_ms: float, lead_s: float = LEAD_S) -> list[Any]:
-    """What these say of one window in which they are all there; others wait."""
+    """The answers of these clients about one window in which all of them loop; others wait."""
     start_ns = time.monotonic_ns() + round(lead_s * 1e9)
     for client in clients:
         client.loop(start_ns, start_ns + round(window_ms * 1e6))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it takes to make a kernel preemptible: NVRTC, the transformation, nvJitLink, and the cache. Needs no GPU."""
+"""Time to make a kernel preemptible: NVRTC, the transformation, nvJitLink, and the cache. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .spread import Spread
 
 
 def ms(work: Callable[[], object]) -> float:
-    """How long this takes."""
+    """Duration of a call in milliseconds."""
     start = time.perf_counter_ns()
     work()
     return (time.perf_counter_ns() - start) / 1e6
 
 
 def measure_compilation(names: Sequence[str], arch: str, repeats: int, report: Report) -> None:
-    """Every step by itself, then all together through the cache."""
+    """Measures every step separately, then all together through the cache."""
     rows = [_first_use(names[0], arch), *_steps(names, arch, repeats)]
     with _own_cache():
         rows += _through_the_cache(names, arch, repeats)

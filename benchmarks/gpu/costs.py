@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Costs around a kernel: making it preemptible, submitting it, deciding, looking."""
+"""Costs around a kernel: making it preemptible, submission, decisions, polling."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ REPLAYED = ("fifo", "mpmax", "srtf", "srtf-adaptive")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     add_kernels_option(parser)
-    parser.add_argument("--no-gpu", action="store_true", help="only what needs none")
-    parser.add_argument("--arch", default="sm_90", help="to compile for")
+    parser.add_argument("--no-gpu", action="store_true", help="only the parts that need no GPU")
+    parser.add_argument("--arch", default="sm_90", help="architecture to compile for")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """First without the GPU, then with it."""
+    """Measures first without the GPU, then with it."""
     measure_compilation(chosen_kernels(options), options.arch, options.repeats, report)
     if options.no_gpu:
         return
@@ -47,7 +47,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
 
 
 class Stamping(Policy):
-    """FIFO; notes when it is asked and when it has answered, by this process's clock and by the GPU's."""
+    """FIFO, with timestamps of calls and returns, by this process's clock and by the GPU's."""
 
     name = "stamping"
 
@@ -56,16 +56,16 @@ class Stamping(Policy):
         self.offset_ns: int | None = None
 
     def __deepcopy__(self, memo: object) -> Stamping:
-        """What it has seen is read after the run, so the session gets this very object."""
+        """The session uses this object itself, since its data is read after the run."""
         return self
 
     def observe(self, event: Event, state: State) -> None:
-        """Learns how far the clocks are apart."""
+        """Estimates the difference of the two clocks."""
         offset_ns = time.monotonic_ns() - event.time_ns
         self.offset_ns = offset_ns if self.offset_ns is None else min(self.offset_ns, offset_ns)
 
     def decide(self, state: State) -> Plan:
-        """In order of arrival."""
+        """A plan in order of arrival."""
         asked_ns = time.monotonic_ns()
         plan = Plan({launch: launch.max_residency for launch in state.running})
         for launch in state.running:
@@ -74,7 +74,7 @@ class Stamping(Policy):
 
 
 def _submission(runner: CudaRunner, launch: Launch, options: argparse.Namespace, report: Report) -> None:
-    """One job at a time, each waited for."""
+    """Measures one job at a time, each waited for."""
     plain, driver, stamped = [], [], []
     parts: dict[str, list[float]] = {}
     for _ in range(options.repeats):
@@ -99,8 +99,8 @@ def _submission(runner: CudaRunner, launch: Launch, options: argparse.Namespace,
         "A job of four blocks: submitted, waited for",
         rows,
         "Microseconds, medians (p10..p90). The parts need both clocks: how far they are apart is the smallest "
-        "difference seen at any event, so parts that begin here and end on the GPU are upper bounds. When the first "
-        "block began is inferred from the counters of a look.",
+        "difference of any event, so parts that begin here and end on the GPU are upper bounds. When the first "
+        "block began is inferred from the counters of a poll.",
     )
 
 
@@ -143,7 +143,7 @@ def _round_trips(runner: CudaRunner, launch: Launch, policy: str | Policy) -> tu
 
 
 def _parts(run: Run, policy: Stamping, times: Times) -> dict[str, list[float]]:
-    """Where the time of a job goes; the first job is left out."""
+    """The parts of a job's time; the first job is left out."""
     trace, offset = run.trace, policy.offset_ns or 0
     arrivals, ends = trace.launch_arrivals()["time_ns"], trace.launch_ends()["time_ns"]
     changes = trace.residency_changes()
@@ -155,7 +155,7 @@ def _parts(run: Run, policy: Stamping, times: Times) -> dict[str, list[float]]:
         _, asked, answered = policy.asked[job]
         durations = {
             "submit until the scheduler takes it": arrivals[job] + offset - start,
-            "until the policy is asked": asked - offset - arrivals[job],
+            "until the policy is called": asked - offset - arrivals[job],
             "the policy's answer": answered - asked,
             "until the first block": first_block[job] + offset - answered,
             "first block until the scheduler sees the end": ends[job] - first_block[job],
@@ -167,7 +167,7 @@ def _parts(run: Run, policy: Stamping, times: Times) -> dict[str, list[float]]:
 
 
 def _decisions(runner: CudaRunner, long: Launch, short: Launch, repeats: int, report: Report) -> None:
-    """What policies cost on events of this GPU, and how often it is looked at."""
+    """Times of policies on events of this GPU, and intervals between polls."""
     pair = Workload("pair", (repeated("long", long, 5), repeated("short", short, 5, arrival_ns=200_000)))
     prepared = runner.prepare(pair)
     runner.warm_up(prepared)
@@ -199,13 +199,13 @@ def _decisions(runner: CudaRunner, long: Launch, short: Launch, repeats: int, re
     )
     shortest = float(np.percentile(gaps, 1)) if gaps else float("nan")
     looks = [
-        {"what": "between two looks that saw something", "us": Spread.of(gaps)},
+        {"what": "between two polls with progress", "us": Spread.of(gaps)},
         {"what": "the shortest (1st percentile)", "us": shortest},
     ]
-    report.add("Looks at the GPU", looks, "From the times of the events of the same traces.")
+    report.add("Polls of the GPU", looks, "From the times of the events of the same traces.")
 
 
 def _gaps_us(run: Run) -> list[float]:
-    """Between the times at which blocks were seen to have ended."""
+    """Intervals between the times of polls with finished blocks, in microseconds."""
     times = np.unique(run.trace.blocks()["end_ns"])
     return [float(gap) for gap in np.diff(times) / 1e3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A few calls of the CUDA driver, beside gpushare: kernels timed with events, and copies that keep both engines busy.
+"""Calls of the CUDA driver without gpushare: kernels timed with events, and copies that keep both engines busy.
 
 With events, a kernel and its worker are timed in the same way, and without the scheduler.
 """
@@ -38,7 +38,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def use_primary_context(ordinal: int = 0) -> None:
-    """Makes the context that gpushare uses current in this thread."""
+    """Makes gpushare's context current in this thread."""
     device, context = ctypes.c_int(), ctypes.c_void_p()
     call("cuInit", 0)
     call("cuDeviceGet", ctypes.byref(device), ordinal)
@@ -47,34 +47,34 @@ def use_primary_context(ordinal: int = 0) -> None:
 
 
 class Stream:
-    """A stream that waits for no other."""
+    """A stream that does not synchronize with others."""
 
     def __init__(self) -> None:
         self.handle = ctypes.c_void_p()
         call("cuStreamCreate", ctypes.byref(self.handle), NON_BLOCKING)
 
     def wait(self) -> None:
-        """Until everything in it has ended."""
+        """Waits until everything in it has ended."""
         call("cuStreamSynchronize", self.handle)
 
 
 class Event:
-    """A point in a stream."""
+    """An event in a stream."""
 
     def __init__(self) -> None:
         self.handle = ctypes.c_void_p()
         call("cuEventCreate", ctypes.byref(self.handle), 0)
 
     def record(self, stream: Stream) -> None:
-        """Now at the end of the stream."""
+        """Records the event at the end of the stream."""
         call("cuEventRecord", self.handle, stream.handle)
 
     def wait(self) -> None:
-        """Until the stream has come there."""
+        """Waits for the event."""
         call("cuEventSynchronize", self.handle)
 
     def us_since(self, earlier: Event) -> float:
-        """Microseconds between two points that have been reached."""
+        """Microseconds between two events that have occurred."""
         elapsed = ctypes.c_float()
         call("cuEventElapsedTime", ctypes.byref(elapsed), earlier.handle, self.handle)
         return 1e3 * elapsed.value
@@ -99,7 +99,7 @@ class Function:
     def launch(
         self, stream: Stream, grid: Sequence[int], block: Sequence[int], shared_bytes: int, arguments: Sequence[bytes]
     ) -> None:
-        """One launch, into the stream."""
+        """Enqueues one launch in the stream."""
         buffers = [ctypes.create_string_buffer(value, len(value)) for value in arguments]
         pointers = (ctypes.c_void_p * max(1, len(buffers)))(*(ctypes.addressof(each) for each in buffers))
         extents = [ctypes.c_uint(extent) for extent in (*grid, *block)]
@@ -109,7 +109,7 @@ class Function:
 
 
 class CopyTraffic:
-    """While it is open, both copy engines are busy: 256 MB after 256 MB, to the device and back."""
+    """Keeps both copy engines busy while it is open: copies of 256 MB, to the device and back."""
 
     def __init__(self, ordinal: int = 0) -> None:
         self._ordinal = ordinal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A policy that evicts every second launch at a moment of its own, and lets it come back once nothing of it runs."""
+"""A policy that evicts every second launch at a given time, and resumes it once none of its blocks run."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LOOK_AGAIN_NS = 100_000
 
 @dataclass
 class Eviction:
-    """What the policy did to one launch; -1 where it has not come to that.
+    """Times of the eviction of one launch; -1 for steps that did not occur.
 
-    ``evicted_ns`` and ``resumed_ns`` are when ``decide`` returned the plan, ``due_ns`` is when the policy wanted to be
-    asked.
+    ``evicted_ns`` and ``resumed_ns`` are the times at which ``decide`` returned the plan, ``due_ns`` is the requested
+    time.
     """
 
     launch: int
@@ -29,10 +29,10 @@ class Eviction:
 
 
 class Evicting(Policy):
-    """Launches with an odd count are left alone, for comparison; the others are evicted once.
+    """Evicts launches with an even number once; the others run undisturbed, for comparison.
 
     Args:
-        delays_ns: from the arrival of a launch to its eviction, one after the other.
+        delays_ns: times from the arrival of a launch to its eviction, in their order.
     """
 
     name = "evicting"
@@ -45,11 +45,11 @@ class Evicting(Policy):
         self.evictions: list[Eviction] = []
 
     def __deepcopy__(self, memo: object) -> Evicting:
-        """What it has seen is read after the run, so the run gets this very object."""
+        """The run uses this object itself, since its data is read after the run."""
         return self
 
     def decide(self, state: State) -> Plan:
-        """Asked when a launch arrives or ends, and at the times it asked for."""
+        """Called when a launch arrives or ends, and at the requested times."""
         (launch,) = state.running
         if launch.id != self._last_id:
             return self._begin(launch, state.now_ns)
@@ -81,7 +81,7 @@ class Evicting(Policy):
         return plan
 
     def settle(self, began_ns: int) -> list[Eviction]:
-        """After the run, which began at this time by ``time.monotonic_ns``: the evictions, by the GPU's clock."""
+        """Converts the evictions to the GPU's clock, after a run that began at this time of ``time.monotonic_ns``."""
         for eviction in self.evictions:
             for moment in ("evicted_ns", "resumed_ns"):
                 if getattr(eviction, moment) >= 0:

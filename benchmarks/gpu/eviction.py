@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eviction: from the decision until nothing of a kernel runs any more; and what it costs to come back."""
+"""Eviction: time from the decision until no block of a kernel runs, and the cost of resuming."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .spread import Spread, percentile
 from .suite_on_gpu import add_kernels_option, alone, chosen_kernels, runner_with, turnaround_ns
 
 REPEATS = 120
-"""Evictions per kernel; a launch that ends before it can be evicted gives none."""
+"""Evictions per kernel; a launch that ends before its eviction gives none."""
 ALLOWANCE_US = 15.0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     add_kernels_option(parser)
-    parser.add_argument("--seed", type=int, default=0, help="of the moments of eviction")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the times of eviction")
     parser.add_argument("--no-copies", action="store_true", help="leave out the part with busy copy engines")
     parser.add_argument("--no-floor", action="store_true", help="leave out the part without a scheduler")
 
 
 @dataclass
 class Samples:
-    """Of one kernel, in microseconds."""
+    """Samples of one kernel, in microseconds."""
 
     block_us: float = float("nan")
     gone: list[float] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Samples:
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """Without other traffic, and while both copy engines are busy."""
+    """Measures without other traffic, and while both copy engines are busy."""
     launches = {name: Launch.of_suite(name, options.size) for name in chosen_kernels(options)}
     runner = runner_with(options.device, list(launches.values()))
     ordinal = int(options.device.partition(":")[2] or 0)
@@ -73,17 +73,17 @@ def measure(options: argparse.Namespace, report: Report) -> None:
 
 
 NOTE = (
-    "Microseconds. Evicted at random moments within the launch, under a policy written in Python; every second launch "
-    "is left alone. Gone: from the return of decide() to the look that shows no block of the kernel on any SM. From "
-    "due: from the moment for which the policy had asked (its own time and the wait for Python included). Limit: 2 "
+    "Microseconds. Evicted at random times within the launch, under a policy written in Python; every second launch "
+    "is not evicted. Gone: from the return of decide() to the poll that shows no block of the kernel on any SM. From "
+    "due: from the time that the policy had requested (its own time and the wait for Python included). Limit: 2 "
     "block times + 15 us. First block: from the return of the resuming decide() to the first block (inferred from the "
-    "counters of a look). Lost: turnaround without the pause, less the median turnaround of launches left alone. "
-    "Too late: the launch ended before it could come back. Looks come some microseconds apart, which is in all figures."
+    "counters of a poll). Lost: turnaround without the pause, less the median turnaround of undisturbed launches. "
+    "Too late: the launch ended before it could resume. Polls are some microseconds apart, which is in all figures."
 )
 
 FLOOR_NOTE = (
     "Microseconds, nothing else on the GPU. The thread that writes the order waits for the end of the workers and does "
-    "nothing else: no policy, no looks, no events. Without prefix: with the chunk that gpushare chooses."
+    "nothing else: no policy, no polls, no events. Without prefix: with the chunk that gpushare chooses."
 )
 
 
@@ -104,14 +104,14 @@ def _samples(runner: CudaRunner, name: str, launch: Launch, options: argparse.Na
 
 
 def samples_of(trace: _core.Trace, evictions: list[Eviction]) -> Samples:
-    """From the trace of a run."""
+    """Samples from the trace of a run."""
     samples = Samples(block_us=_mean_block_us(trace))
     arrival, end = _times(trace.launch_arrivals()), _times(trace.launch_ends())
     evicted = {eviction.launch for eviction in evictions}
     samples.uninterrupted = [(end[launch] - arrival[launch]) / 1e3 for launch in arrival if launch not in evicted]
     usual_us = float(np.median(samples.uninterrupted)) if samples.uninterrupted else float("nan")
     changes = {name: np.asarray(values) for name, values in trace.residency_changes().items()}
-    # One launch after the other: the rows are in the order of the launches.
+    # One slice of rows per launch: the rows are in the order of the launches.
     bounds = np.searchsorted(changes["operation"], np.arange(max(arrival, default=0) + 2))
     for eviction in evictions:
         rows = slice(bounds[eviction.launch], bounds[eviction.launch + 1])
@@ -150,7 +150,7 @@ def _mean_block_us(trace: _core.Trace) -> float:
     total = blocks["blocks"].sum()
     if total == 0:
         return float("nan")
-    # A look that came late makes its blocks seem long: the longest hundredth counts as the longest of the others.
+    # A late poll makes its blocks seem long: the longest hundredth counts as the longest of the others.
     durations = blocks["end_ns"] - blocks["start_ns"]
     durations = np.minimum(durations, np.percentile(durations, 99))
     return float((durations * blocks["blocks"]).sum() / total / 1e3)

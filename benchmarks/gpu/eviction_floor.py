@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Eviction without a scheduler: from the write of the order until the host sees that no worker is left."""
+"""Eviction without a scheduler: time from the write of the command until the host sees that no worker is left."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_LOOKS_NS = 10_000_000_000
 
 
 class Floor:
-    """One kernel's full set of workers, told to leave at random moments by the thread that then waits for their end."""
+    """One kernel's full set of workers, stopped at random times by the thread that then waits for their end."""
 
     def __init__(self, gpu: CudaDevice, loaded: LoadedLaunch, seed: int) -> None:
         self.gpu = gpu
@@ -31,7 +31,7 @@ class Floor:
         self.source = random.Random(seed)
 
     def gone_us(self, chunk: int) -> list[float]:
-        """Per eviction, in microseconds."""
+        """Times per eviction, in microseconds."""
         whole_ns = self._trial(chunk, NO_LIMIT_NS).end_ns
         gone = []
         for _ in range(FLOOR_REPEATS):
@@ -46,7 +46,7 @@ class Floor:
 
 
 def floor_row(gpu: CudaDevice, name: str, loaded: LoadedLaunch, block_us: float, limit_us: float) -> dict[str, object]:
-    """With the chunk that gpushare chooses, and with claims of one block."""
+    """A row for gpushare's chunk size, and for claims of one block."""
     floor = Floor(gpu, loaded, seed=0)
     row: dict[str, object] = {"kernel": name, "block": block_us, "limit": limit_us}
     for words, chunk in (("", chosen_chunk(block_us)), ("chunk 1, ", 1)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that loops one original kernel of the suite, for mps.py: windows come on stdin, rates go to stdout."""
+"""A process that loops one original kernel of the suite, for mps.py: windows arrive on stdin, rates go to stdout."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gpushare.model.workload import Launch
 from .driver import Event, Function, Stream, use_primary_context
 
 AHEAD = 4
-"""Launches in the stream at a time, so that it never runs dry."""
+"""Launches in the stream at a time, so that it is never empty."""
 MARGIN_NS = 20_000_000
-"""It goes on for so long after the window, so that the other one is never alone within it."""
+"""Time for which it continues after the window, so that the other process is never alone within it."""
 
 
 class Loop:
-    """The kernel with its data, ready to be launched again and again."""
+    """The kernel with its data, ready for repeated launches."""
 
     def __init__(self, device: str, kernel: str, size: str) -> None:
         self._launch = Launch.of_suite(kernel, size)
@@ -52,7 +52,7 @@ class Loop:
 
 
 def main(device: str, kernel: str, size: str) -> None:
-    """Until stdin ends."""
+    """Answers requests until stdin ends."""
     loop = Loop(device, kernel, size)
     print(0, flush=True)
     for line in sys.stdin:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two processes that loop one kernel each: time-slicing, MPS, MPS with thread percentages. Starts its own MPS."""
+"""Two processes that loop one kernel each: time slicing, MPS, MPS with thread percentages. Starts its own MPS."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ NOTE = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     parser.add_argument("--pairs", default=",".join(PAIRS), help="kernels of the suite: a+b,c+d")
     parser.add_argument("--size", default="large", choices=["small", "large"])
-    parser.add_argument("--window-ms", type=float, default=250.0, help="over which rates of processes are measured")
+    parser.add_argument("--window-ms", type=float, default=250.0, help="window of the rates of processes")
     percentages = ",".join(f"{first}/{second}" for first, second in PERCENTAGES)
-    parser.add_argument("--percentages", default=percentages, help="of threads: 20/80,50/50")
+    parser.add_argument("--percentages", default=percentages, help="percentages of threads: 20/80,50/50")
 
 
 def chosen_pairs(options: argparse.Namespace) -> list[tuple[str, str]]:
-    """The pairs asked for."""
+    """The pairs in the options."""
     pairs = [tuple(pair.split("+")) for pair in options.pairs.split(",") if pair]
     if any(len(pair) != 2 for pair in pairs):
-        sys.exit(f"--pairs: needed are pairs such as triad_vector+nbody, got {options.pairs!r}")
+        sys.exit(f"--pairs: expected pairs such as triad_vector+nbody, got {options.pairs!r}")
     return [(first, second) for first, second in pairs]
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """Every pair."""
+    """Measures every pair."""
     for pair in chosen_pairs(options):
         report.add(f"{' + '.join(pair)}: a process each", as_processes(pair, options), NOTE)
 
@@ -73,9 +73,9 @@ def as_processes(pair: tuple[str, str], options: argparse.Namespace) -> list[dic
 
 @contextlib.contextmanager
 def mps_daemon() -> Iterator[dict[str, str]]:
-    """An MPS that only those see who are given this environment. It ends in any case.
+    """An MPS that only processes with this environment use. It ends in any case.
 
-    All its clients share the GPU's queues: with the 32 that gpushare asks for, the fourth one is out of memory.
+    All its clients share the GPU's queues: with the 32 that gpushare requests, the fourth one is out of memory.
     """
     with tempfile.TemporaryDirectory(prefix="mps", ignore_cleanup_errors=True) as folder:
         environment = {"CUDA_MPS_PIPE_DIRECTORY": f"{folder}/pipe", "CUDA_MPS_LOG_DIRECTORY": f"{folder}/log"}
@@ -84,7 +84,7 @@ def mps_daemon() -> Iterator[dict[str, str]]:
         full = os.environ | environment
         subprocess.run([CONTROL, "-d"], env=full, check=True, timeout=START_TIMEOUT_S)
         try:
-            yield environment | {"CUDA_DEVICE_MAX_CONNECTIONS": "8"}  # as CUDA has it
+            yield environment | {"CUDA_DEVICE_MAX_CONNECTIONS": "8"}  # CUDA's default
         finally:
             _quit(full)
 
@@ -119,7 +119,7 @@ Shares = list[list[float]]
 def _shares(
     clients: list[Client], options: argparse.Namespace, alone: list[list[float]] | None = None
 ) -> tuple[Shares, list[list[float]]]:
-    """And the rates alone, by repeat: measured here in turn unless they are given."""
+    """Shares, and rates alone by repeat, which are measured here alternately unless they are given."""
     shares, measured = [], []
     for repeat in range(options.repeats):
         rates_alone = alone[repeat] if alone else [_rates([client], options)[0] for client in clients]

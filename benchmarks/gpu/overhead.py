@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time of a kernel as workers over its time as it is: the kernel alone by chunk size, and through the scheduler.
+"""The time of a kernel as workers over that of the original: the kernel alone by chunk size, and through the scheduler.
 
-Through the scheduler also as it is, where launches are short enough to be left whole.
+Through the scheduler also as the original, where launches are short enough for that.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ REPEATS = 15
 CHUNKS = (1, 2, 4, 8, 16)
 WAYS = {"fifo": "fifo", "left whole": "fifo:whole_up_to_us=50000"}
 HOPELESS = 8.0
-"""A chunk size at which the first try takes so many times longer is measured no further."""
+"""A chunk size that takes this many times longer at the first try is not measured further."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     add_kernels_option(parser)
     parser.add_argument("--in-a-row", type=int, default=10, help="launches of an application that issues several")
-    parser.add_argument("--parts", default="events,scheduler", help="what to measure; default: events,scheduler")
+    parser.add_argument("--parts", default="events,scheduler", help="parts to measure; default: events,scheduler")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """Both views, for every kernel."""
+    """Measures both ways, for every kernel."""
     names = chosen_kernels(options)
     launches = {name: Launch.of_suite(name, options.size) for name in names}
     runner = runner_with(options.device, list(launches.values()))
@@ -44,7 +44,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
 
 
 def by_events(runner: CudaRunner, launches: dict[str, Launch], options: argparse.Namespace, report: Report) -> None:
-    """One launch, timed with events; original and every chunk size in turn."""
+    """One launch, timed with events; original and every chunk size alternately."""
     rows, at_choice, at_best = [], [], []
     for name, launch in launches.items():
         kernel = TimedKernel(cuda_device(options.device), runner._loaded[launch])
@@ -75,7 +75,7 @@ def by_events(runner: CudaRunner, launches: dict[str, Launch], options: argparse
         "Worker / original, one launch, timed with events",
         rows,
         f"Medians (p10..p90) of {options.repeats} interleaved repeats; data restored before each. Registers and blocks "
-        "per SM: original -> worker. Chunk: the power of two at or below what gpushare would choose for this block "
+        "per SM: original -> worker. Chunk: the power of two at or below gpushare's choice for this block "
         f"time. A chunk size at which the first try took over {HOPELESS:g} times as long was tried once.",
     )
 
@@ -85,7 +85,7 @@ def _sweep(kernel: TimedKernel, repeats: int) -> tuple[list[float], dict[int, li
     kernel.original_us()
     tries = {}
     reference = kernel.original_us()
-    for chunk in (1, *CHUNKS):  # the first one teaches how long a block takes
+    for chunk in (1, *CHUNKS):  # the first one measures the time of a block
         tries[chunk] = kernel.worker_us(chunk)
     hopeless = {chunk for chunk, time in tries.items() if time > HOPELESS * reference}
     originals: list[float] = []
@@ -131,17 +131,17 @@ def through_the_scheduler(
     report.add(
         "Turnaround under fifo / on a plain stream",
         rows,
-        "From the application's arrival to its end, submission included; all in turn. Launches in a row are queued on "
+        "From the application's arrival to its end, submission included; alternately. Launches in a row are queued on "
         "a stream; under gpushare each follows the one before it, and goes to the hardware before that has ended where "
-        "it is left whole. scan_lookback waits for predecessors in its first launch only: its flags are not reset "
-        "between launches in a row.",
+        "it runs as the original. scan_lookback waits for predecessors in its first launch only: its flags are not "
+        "reset between launches in a row.",
     )
 
 
 def _turnarounds(
     runner: CudaRunner, name: str, launch: Launch, count: int, repeats: int
 ) -> tuple[list[int], dict[str, list[int]]]:
-    """On a plain stream, and in each of our ways, in nanoseconds."""
+    """Turnarounds on a plain stream, and in each of gpushare's ways, in nanoseconds."""
     prepared = runner.prepare(alone(name, launch, count))
     runner.warm_up(prepared)
     for policy in WAYS.values():

@@ -24,17 +24,17 @@ REPEATS = 3
 """Windows alone; every pair has one window per way."""
 SETTINGS = "100/100,50/50,75/75,25/75,75/25"
 LEAD_S = 0.01
-"""From the order to loop to the window in which it counts: these processes are all at hand."""
+"""Time from the command to loop to the start of the window, in seconds: these processes are already running."""
 QUEUES = {"CUDA_DEVICE_MAX_CONNECTIONS": "1"}
-"""Of each plain process, and of each client of MPS, which all share what the GPU has; each has one stream."""
+"""For each plain process and each client of MPS, which share the GPU's queues; each has one stream."""
 CONTEXTS = 5
-"""Of plain processes at a time."""
+"""Plain processes at a time."""
 
 NOTE = (
-    "Rates of launches over a window of {window:g} ms in which both loop with four launches under way, relative to "
+    "Rates of launches over a window of {window:g} ms in which both loop with four launches in flight, relative to "
     "those of the same kernel alone, as {alone} (medians of {repeats}). STP: the sum of both, ANTT: the mean of "
-    "their inverses. Best MPS: of the settings {settings} (percentages of threads) the one with the most STP, pair by "
-    "pair. Before its window a pair of the server's clients loops for {settle:g} ms."
+    "their inverses. Best MPS: of the settings {settings} (percentages of threads) the one with the highest STP, pair "
+    "by pair. Before its window a pair of the server's clients loops for {settle:g} ms."
 )
 
 Pair = tuple[str, str]
@@ -42,7 +42,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Shares:
-    """What is left to each of a pair of its speed alone."""
+    """Speeds of the two of a pair, relative to those alone."""
 
     first: float
     second: float
@@ -54,7 +54,7 @@ class Shares:
 
     @property
     def antt(self) -> float:
-        """Infinite where one of them got nothing done."""
+        """Average normalized turnaround; infinite if one of them finished no launch."""
         return statistics.fmean(1 / each if each > 0 else float("inf") for each in (self.first, self.second))
 
 
@@ -64,13 +64,15 @@ Rates = dict[str, float]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
-    parser.add_argument("--kernels", default=",".join(TWENTY), help="of the suite, with commas")
-    parser.add_argument("--size", default="large", choices=["small", "large"], help="of those")
-    parser.add_argument("--window-ms", type=float, default=60.0, help="over which rates are measured")
-    parser.add_argument("--settle-ms", type=float, default=150.0, help="before that, for a pair on the server")
-    parser.add_argument("--policies", default="auto", help="of the server, with commas")
-    parser.add_argument("--settings", default=SETTINGS, help="of MPS: percentages of threads of both, with commas")
+    """Adds this benchmark's options."""
+    parser.add_argument("--kernels", default=",".join(TWENTY), help="kernels of the suite, with commas")
+    parser.add_argument("--size", default="large", choices=["small", "large"], help="size of their data")
+    parser.add_argument("--window-ms", type=float, default=60.0, help="window of the rates")
+    parser.add_argument(
+        "--settle-ms", type=float, default=150.0, help="time before the window, for a pair on the server"
+    )
+    parser.add_argument("--policies", default="auto", help="policies of the server, with commas")
+    parser.add_argument("--settings", default=SETTINGS, help="percentages of threads of both under MPS, with commas")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
@@ -87,7 +89,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
         alone = measure_server(options, kernels, alone, by_way)
         if plain:
             measure_mps(options, alone, by_way)
-    finally:  # what has been measured before a failure is not lost
+    finally:  # measurements from before a failure are reported
         note = NOTE.format(
             window=options.window_ms,
             alone="a plain process" if plain else "a client of the server",
@@ -108,7 +110,7 @@ def rates_alone(clients: Mapping[str, Client], options: argparse.Namespace) -> R
 
 
 def rates_of_plain_processes(options: argparse.Namespace, kernels: Sequence[str]) -> Rates:
-    """Some at a time: each has a context with queues of its own, and a GPU has memory for few of those."""
+    """Some at a time: each has a context with its own queues, and a GPU has memory for few of those."""
     rates: Rates = {}
     for first in range(0, len(kernels), CONTEXTS):
         with looping(options, "plain", kernels[first : first + CONTEXTS], QUEUES) as clients:
@@ -119,7 +121,7 @@ def rates_of_plain_processes(options: argparse.Namespace, kernels: Sequence[str]
 def measure_server(
     options: argparse.Namespace, kernels: Sequence[str], alone: Rates | None, by_way: dict[str, ByPair]
 ) -> Rates:
-    """Every policy. What everybody does alone is measured here unless it is given."""
+    """Measures every policy; rates alone are measured here unless they are given."""
     with server(options) as (environment, session), looping(options, "served", kernels, environment) as clients:
         alone = alone or rates_alone(clients, options)
         for policy in options.policies.split(","):
@@ -133,7 +135,7 @@ def measure_server(
 
 
 def measure_mps(options: argparse.Namespace, alone: Rates, by_way: dict[str, ByPair]) -> None:
-    """Every setting; the kernels of settings of the same percentages are started once."""
+    """Measures every setting; settings with the same percentages share their processes."""
     settings = [tuple(each.split("/")) for each in options.settings.split(",") if each]
     if shutil.which(CONTROL) is None:
         print(f"MPS: skipped, {CONTROL} is not installed", file=sys.stderr)
@@ -154,7 +156,7 @@ def measure_settings(
     settings: Sequence[tuple[str, ...]],
     by_way: dict[str, ByPair],
 ) -> None:
-    """Those of the same percentages."""
+    """Measures settings with the same percentages."""
     with contextlib.ExitStack() as stack:
         clients = {
             percentage: stack.enter_context(looping(options, "plain", list(alone), environment | limit(percentage)))
@@ -168,7 +170,7 @@ def measure_settings(
 
 
 def limit(percentage: str) -> dict[str, str]:
-    """For a client of MPS."""
+    """The environment of a client of MPS with this percentage."""
     return {} if percentage == "100" else {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": percentage}
 
 
@@ -188,7 +190,7 @@ def window(clients: Sequence[Client], options: argparse.Namespace, window_ms: fl
 
 
 def shares(pair: Pair, rates: Sequence[float], alone: Rates) -> Shares:
-    """Of one window."""
+    """The shares in one window."""
     idle = [kernel for kernel in pair if alone[kernel] <= 0]
     if idle:
         raise RuntimeError(f"{idle[0]} alone has not ended two launches in a window: make --window-ms longer")
@@ -196,15 +198,15 @@ def shares(pair: Pair, rates: Sequence[float], alone: Rates) -> Shares:
 
 
 def best_of_mps(by_way: Mapping[str, ByPair], pair: Pair) -> Shares | None:
-    """The setting with the most throughput."""
+    """The MPS setting with the highest throughput."""
     measured = [found[pair] for way, found in by_way.items() if way.startswith("MPS") and pair in found]
     return max(measured, key=lambda each: each.stp, default=None)
 
 
 def summary(by_way: Mapping[str, ByPair]) -> list[dict[str, Any]]:
-    """A row per way, the best of MPS as one more; how each compares with that."""
+    """A row per way, with the best of MPS as another way, and ratios to it."""
     all_pairs = max(by_way.values(), key=len, default={})
-    by_way = {way: found for way, found in by_way.items() if len(found) == len(all_pairs)}  # the others were cut short
+    by_way = {way: found for way, found in by_way.items() if len(found) == len(all_pairs)}  # the others are incomplete
     pairs = list(all_pairs)
     best = {pair: each for pair in pairs if (each := best_of_mps(by_way, pair)) is not None}
     ways = {**by_way, **({"MPS, best pair by pair": best} if best else {})}

@@ -23,17 +23,17 @@ from .suite_on_gpu import alone, launch_ends_ns, repeated, runner_with
 REPEATS = 3
 SPLITS = (16, 24, 32, 40, 48, 66, 92)
 SKIPPED = 0.1
-"""Of the time in which both run: the beginning is not counted."""
+"""Part of the time in which both run that is not counted, at its beginning."""
 ENOUGH_ENDS = 6
 """Launches that end in the window, so that the rate follows from them alone."""
 
 
 class Shares(Policy):
-    """The same quotas throughout, by application.
+    """Fixed quotas by application.
 
     Args:
-        words: for the tables.
-        quotas: by the application's name: blocks per SM, one number or one per SM.
+        words: the name in tables.
+        quotas: blocks per SM by the application's name, one number or one per SM.
     """
 
     def __init__(self, words: str, quotas: dict[str, Quota]) -> None:
@@ -42,24 +42,24 @@ class Shares(Policy):
 
     @property
     def name(self) -> str:
-        """In tables."""
+        """The name in tables."""
         return self._words
 
     def decide(self, state: State) -> Plan:
-        """Whoever runs gets what is his."""
+        """Gives every running application its quota."""
         return Plan({launch: self._quotas[launch.application] for launch in state.running})
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     mps.add_options(parser)
     parser.add_argument("--splits", default=",".join(map(str, SPLITS)), help="SMs of the first kernel, with commas")
     parser.add_argument("--shared-window-ms", type=float, default=50.0, help="time for which both run, in one process")
-    parser.add_argument("--no-mps", action="store_true", help="leave out the processes of their own")
+    parser.add_argument("--no-mps", action="store_true", help="leave out separate processes")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """Every pair: in one process, then as processes."""
+    """Measures every pair: in one process, then as processes."""
     pairs = mps.chosen_pairs(options)
     best = []
     for pair in pairs:
@@ -74,8 +74,8 @@ def measure(options: argparse.Namespace, report: Report) -> None:
 
 
 NOTE = (
-    "STP: sum over both of rate / rate alone (original kernel on a stream of its own). Rate: launches ended per second "
-    "while both run, the beginning left out. Medians (p10..p90) over the repeats, kinds in turn."
+    "STP: sum over both of rate / rate alone (original kernel on a separate stream). Rate: launches ended per second "
+    "while both run, the beginning left out. Medians (p10..p90) over the repeats, kinds alternately."
 )
 
 
@@ -107,7 +107,7 @@ def in_one_process(pair: tuple[str, str], options: argparse.Namespace) -> list[d
 
 
 def _long_enough(runner: CudaRunner, pair: tuple[str, str], launches: Sequence[Launch], window_ms: float) -> Workload:
-    """Each repeated so often that it runs for this long even if nobody slows it."""
+    """Each kernel repeated so that it runs for this long even without interference."""
     applications = []
     for name, launch in zip(pair, launches, strict=True):
         once_ns = runner._alone(alone(name, launch), name).turnaround_ns
@@ -154,7 +154,7 @@ def shared_rates(run: Run) -> list[float]:
 
 
 def _rate(arrival_ns: int, ends_ns: Sequence[int], start_ns: int, last_ns: int) -> float:
-    """Between the first end and the last in the window; where there are few, launches under way count in part."""
+    """Rate between the first end and the last in the window; if there are few, launches in flight count in part."""
     inside = [end for end in ends_ns if start_ns <= end <= last_ns]
     if len(inside) >= ENOUGH_ENDS:
         return (len(inside) - 1) / (inside[-1] - inside[0]) * 1e9

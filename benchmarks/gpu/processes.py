@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""2, 4 and 8 processes that loop kernels of the suite, one of them a short one now and then: time-slicing, MPS, server.
+"""2, 4 and 8 processes that loop kernels of the suite, one with pauses: time slicing, MPS, server.
 
 MPS plain, and with the best thread percentage of a sweep; the server under several policies. On a simulated device,
 which plain processes cannot use, only the server.
@@ -33,13 +33,13 @@ KERNELS = "nbody,triad_vector,matrix_product,stencil_2d,mandelbrot,black_scholes
 SHORT = "reduction"
 POLICIES = "auto,srtf,mix"
 SWEEP = (1.0, 1.5, 2.0)
-"""Thread percentages: these times an equal share, as far as that is below 100."""
+"""Thread percentages, relative to an equal share, as far as they are below 100."""
 SERVED = "server, "
 SERVER_TIMEOUT_S = 120
 
 NOTE = (
-    "One process launches the short kernel, waits for it, and pauses; every other one loops a kernel of its own with "
-    "four launches under way. NTT: of a looping process its launches per second alone over those in the window, of the "
+    "One process launches the short kernel, waits for it, and pauses; every other one loops another kernel with "
+    "four launches in flight. NTT: of a looping process its launches per second alone over those in the window, of the "
     "other one its mean latency in the window over that alone. STP: the sum of 1 / NTT, ANTT: their mean. Alone: while "
     "the others wait, as {alone}. Latencies: from the call until the end was known, of the short kernel. Medians "
     "(p10..p90) of {repeats} windows of {window:g} ms."
@@ -50,26 +50,26 @@ SWEEP_NOTE = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
-    parser.add_argument("--counts", default=COUNTS, help=f"of processes, with commas; default {COUNTS}")
-    parser.add_argument("--kernels", default=KERNELS, help="that processes loop, in turn")
-    parser.add_argument("--size", default="large", choices=["small", "large"], help="of those")
+    """Adds this benchmark's options."""
+    parser.add_argument("--counts", default=COUNTS, help=f"numbers of processes, with commas; default {COUNTS}")
+    parser.add_argument("--kernels", default=KERNELS, help="kernels that processes loop, in this order")
+    parser.add_argument("--size", default="large", choices=["small", "large"], help="size of their data")
     parser.add_argument("--short", default=SHORT, help="the short kernel; its size is small")
-    parser.add_argument("--pause-ms", type=float, default=2.0, help="of the short client between launches")
-    parser.add_argument("--window-ms", type=float, default=1000.0, help="over which everything is measured")
-    parser.add_argument("--policies", default=POLICIES, help="of the server, with commas")
-    parser.add_argument("--no-plain", action="store_true", help="no time-slicing and no MPS")
+    parser.add_argument("--pause-ms", type=float, default=2.0, help="pause of the short client between launches")
+    parser.add_argument("--window-ms", type=float, default=1000.0, help="length of a window")
+    parser.add_argument("--policies", default=POLICIES, help="policies of the server, with commas")
+    parser.add_argument("--no-plain", action="store_true", help="leave out time slicing and MPS")
 
 
 @dataclass
 class Windows:
-    """What the clients said, window by window; the last client is the short one."""
+    """The clients' answers, window by window; the last client is the short one."""
 
     rates: list[list[float]] = field(default_factory=list)
     latencies_us: list[list[float]] = field(default_factory=list)
 
     def add(self, said: Sequence[Mapping[str, Any]]) -> None:
-        """Of one window."""
+        """Adds the answers about one window."""
         self.rates.append([each["rate"] for each in said[:-1]])
         self.latencies_us.append(said[-1]["latencies_us"])
 
@@ -80,20 +80,20 @@ class Alone:
 
     Attributes:
         rates: launches per second of the looping clients.
-        latency_us: the mean of the short one.
+        latency_us: mean latency of the short one.
     """
 
     rates: list[float]
     latency_us: float
 
     def turnarounds(self, rates: Sequence[float], latencies_us: Sequence[float]) -> list[float]:
-        """NTT of each in one window; infinite for a client that ended nothing in it."""
+        """NTT of each in one window; infinite for a client without a finished launch."""
         looping = [alone / rate if rate > 0 else float("inf") for alone, rate in zip(self.rates, rates, strict=True)]
         return [*looping, statistics.fmean(latencies_us) / self.latency_us]
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """A table per number of processes."""
+    """Adds a table per number of processes."""
     counts = [int(each) for each in options.counts.split(",")]
     if min(counts) < 2:
         sys.exit(f"--counts: at least 2 processes share a GPU, got {options.counts}")
@@ -109,14 +109,14 @@ def measure(options: argparse.Namespace, report: Report) -> None:
         sweep: list[dict[str, Any]] = []
         try:
             measure_ways(options, count, plain, rows, sweep)
-        finally:  # what has been measured before a failure is not lost
+        finally:  # measurements from before a failure are reported
             report.add(f"{count} processes: {', '.join(names)}", rows, note)
             if sweep:
                 report.add(f"{count} processes under MPS with thread percentages", sweep, SWEEP_NOTE)
 
 
 def looping_kernels(options: argparse.Namespace, count: int) -> list[str]:
-    """One less than there are processes."""
+    """The kernels of the looping processes, one less than there are processes."""
     kernels = options.kernels.split(",")
     return [kernels[index % len(kernels)] for index in range(count - 1)]
 
@@ -141,7 +141,7 @@ def measure_ways(
 def measure_mps(
     options: argparse.Namespace, count: int, alone: Alone, rows: list[dict[str, Any]], sweep: list[dict[str, Any]]
 ) -> None:
-    """As it is, and with the best percentage; all percentages go to the sweep."""
+    """Measures MPS without and with the best percentage; all percentages go to the sweep."""
     if shutil.which(CONTROL) is None:
         rows.append({"way": f"MPS: skipped, {CONTROL} is not installed"})
         return
@@ -157,7 +157,7 @@ def measure_mps(
 def row_of_mps(
     options: argparse.Namespace, count: int, way: str, environment: Mapping[str, str], alone: Alone
 ) -> dict[str, Any]:
-    """Its figures, or why there are none: MPS may refuse a client."""
+    """The row of an MPS setting, or the error: MPS may refuse a client."""
     try:
         with clients(options, "plain", count, environment) as processes:
             return row(way, windows(processes, options), alone)
@@ -166,7 +166,7 @@ def row_of_mps(
 
 
 def percentages(count: int) -> list[int]:
-    """For so many processes.
+    """Percentages for this number of processes.
 
     >>> percentages(4)
     [25, 38, 50]
@@ -175,7 +175,7 @@ def percentages(count: int) -> list[int]:
 
 
 def row(way: str, measured: Windows, alone: Alone) -> dict[str, Any]:
-    """Its figures."""
+    """A row of the table."""
     turnarounds = [
         alone.turnarounds(rates, latencies)
         for rates, latencies in zip(measured.rates, measured.latencies_us, strict=True)
@@ -193,7 +193,7 @@ def row(way: str, measured: Windows, alone: Alone) -> dict[str, Any]:
 
 
 def windows(processes: Sequence[Client], options: argparse.Namespace) -> Windows:
-    """All at the same time, once to warm up, then as often as asked for."""
+    """Windows of all clients at the same time: one to warm up, then the requested number."""
     answers(processes, min(options.window_ms, 200.0))
     found = Windows()
     for _ in range(options.repeats):
@@ -202,7 +202,7 @@ def windows(processes: Sequence[Client], options: argparse.Namespace) -> Windows
 
 
 def measured_alone(processes: Sequence[Client], options: argparse.Namespace) -> Alone:
-    """Each in turn; medians of as many windows."""
+    """Measures each client alone; medians of as many windows."""
     found = [[answers([process], options.window_ms)[0] for _ in range(options.repeats)] for process in processes]
     rates = [statistics.median(each["rate"] for each in of_one) for of_one in found[:-1]]
     latencies = [statistics.fmean(each["latencies_us"]) for each in found[-1]]
@@ -213,7 +213,7 @@ def measured_alone(processes: Sequence[Client], options: argparse.Namespace) -> 
 def clients(
     options: argparse.Namespace, way: str, count: int, environment: Mapping[str, str] | None = None
 ) -> Iterator[list[Client]]:
-    """So many processes, the one with the short kernel last."""
+    """Starts this number of processes, the one with the short kernel last."""
     looping = [[way, options.device, kernel, options.size, "0"] for kernel in looping_kernels(options, count)]
     short = [way, options.device, options.short, "small", str(options.pause_ms / 1e3)]
     with started("sharing_client", [*looping, short], count * [environment or {}]) as processes:
@@ -222,7 +222,7 @@ def clients(
 
 @contextlib.contextmanager
 def server(options: argparse.Namespace) -> Iterator[tuple[dict[str, str], Any]]:
-    """One of its own: what its clients need to find it, and an operator's session with it. It ends in any case."""
+    """Starts a server: the environment of its clients, and an operator's session. It ends in any case."""
     with tempfile.TemporaryDirectory(prefix="gpushare") as folder:
         path = Path(folder, "socket")
         first = options.policies.split(",")[0]
@@ -236,7 +236,7 @@ def server(options: argparse.Namespace) -> Iterator[tuple[dict[str, str], Any]]:
 
 
 def connected(path: Path, process: subprocess.Popen[bytes]) -> Any:
-    """A session, once the server takes clients."""
+    """A session, once the server accepts clients."""
     deadline = time.monotonic() + SERVER_TIMEOUT_S
     while True:
         try:

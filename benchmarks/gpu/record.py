@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs recorded as they are (gpushare record): what recording costs, and how far off a replay alone is."""
+"""Recording of unmodified programs (gpushare record): its overhead, and the error of a replay alone."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ NOTE = (
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark; --repeats is the number of rounds."""
-    parser.add_argument("--pipeline", help="pipeline.cu, compiled already; else nvcc has to be there")
+    """Adds this benchmark's options; --repeats is the number of rounds."""
+    parser.add_argument("--pipeline", help="compiled pipeline.cu; by default it is compiled with nvcc")
     parser.add_argument("--keep", metavar="FOLDER", help="keep workloads and recordings there")
     parser.add_argument("--policies", default="", help="also compare the programs together on sim:h100: fifo,srtf,mix")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """Every program that can be had here."""
+    """Measures every program that can run here."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(options.keep or scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
 
 
 def programs(options: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
-    """Name and command of each."""
+    """Name and command of each program."""
     found = {}
     pipeline = options.pipeline or compiled(PROGRAMS / "pipeline.cu", folder / "pipeline")
     if pipeline is not None:
@@ -71,7 +71,7 @@ def programs(options: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
 
 
 def compiled(source: Path, program: Path) -> str | None:
-    """The program, where there is an nvcc."""
+    """The compiled program, if there is an nvcc."""
     nvcc = shutil.which("nvcc") or next((place for place in NVCC_PLACES if Path(place).is_file()), None)
     if nvcc is None:
         print("no nvcc: pipeline.cu is left out (--pipeline takes it compiled)", file=sys.stderr)
@@ -103,7 +103,7 @@ def of_program(name: str, command: Sequence[str], folder: Path) -> tuple[dict[st
 
 
 def rounds_of(command: Sequence[str]) -> list[float] | None:
-    """The seconds that it prints; None where it says that it cannot run here."""
+    """The seconds that it prints; None if it reports that it cannot run here."""
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False, cwd=REPOSITORY)
     if done.returncode == NOT_THERE:
         return None
@@ -127,9 +127,9 @@ def seconds_in(text: str) -> list[float]:
 
 
 def add_replay(row: dict[str, Any], recording: Recording, stem: str, by: str) -> gs.Workload:
-    """How long the replay takes, beside what was recorded."""
+    """Adds the time of the replay and its error."""
     made = converted(recording, stem, by_stream=by == "stream")
-    # What comes before the first kernel or copy, such as a memset while the program starts, is not replayed.
+    # Operations before the first kernel or copy, such as a memset at the program's start, are not replayed.
     measured_ns = max(each.arrival_ns + made.recorded_ns[each.name] for each in made.workload.applications)
     run = gs.run(made.workload, "fifo", device=recorded_device(recording.device_record()), record=False)
     row["trace ms"] = measured_ns / 1e6
@@ -139,6 +139,6 @@ def add_replay(row: dict[str, Any], recording: Recording, stem: str, by: str) ->
 
 
 def together(workloads: Sequence[gs.Workload], policies: Sequence[str]) -> list[dict[str, Any]]:
-    """What sharing would bring them: one row per policy."""
+    """Simulated sharing of the programs: one row per policy."""
     result = gs.compare(gs.together(workloads), list(policies), device="sim:h100")
     return [{"policy": policy, **metrics} for policy, metrics in result.metrics().to_dict(orient="index").items()]

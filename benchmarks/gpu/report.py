@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as Markdown tables and as JSON, with what they were measured on beside them."""
+"""Results as Markdown tables and as JSON, with the conditions of the measurement."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .spread import Spread
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of figures; a row may lack a column."""
+    """Rows of values; a row may lack a column."""
 
     title: str
     rows: Sequence[Mapping[str, Any]]
@@ -32,7 +32,7 @@ class Table:
     is_shown: bool = True
 
     def markdown(self) -> str:
-        """For people."""
+        """The table in Markdown."""
         columns = list(dict.fromkeys(column for row in self.rows for column in row))
         lines = [f"## {self.title}", "", _line(columns), _line(["---"] * len(columns))]
         lines += [_line([_shown(row.get(column, "")) for column in columns]) for row in self.rows]
@@ -53,17 +53,17 @@ class Report:
         self._start = time.monotonic()
 
     def add(self, title: str, rows: Sequence[Mapping[str, Any]], note: str = "") -> None:
-        """One more table; it is printed at once."""
+        """Adds a table and prints it at once."""
         table = Table(title, list(rows), note)
         self.tables.append(table)
         print(table.markdown(), flush=True)
 
     def keep(self, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """A table for the JSON file alone: what nobody would read, but might want to evaluate."""
+        """Adds a table to the JSON file only, with data for later evaluation."""
         self.tables.append(Table(title, list(rows), is_shown=False))
 
     def finish(self, path: str | None) -> None:
-        """Prints what it was measured on; writes everything where a path is given."""
+        """Prints the conditions; writes all tables if a path is given."""
         facts = self.facts()
         lines = [f"{name}: {value}" for name, value in facts.items()]
         print("\n".join(lines), flush=True)
@@ -100,7 +100,7 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no not-a-number and no NumPy."""
+    """Converts values for JSON, which has no NaN and no NumPy types."""
     if isinstance(value, Spread):
         return _plain(asdict(value))
     if isinstance(value, Mapping):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server costs applications: kernels of the suite in a row, through it and in a session of this process."""
+"""Overhead of the server for applications: kernels of the suite, through it and in a session of this process."""
 
 from __future__ import annotations
 
@@ -22,34 +22,33 @@ from .suite_on_gpu import TWENTY
 
 REPEATS = 5
 AHEAD = 4
-"""Launches under way, so that the device is never without one."""
+"""Launches in flight, so that the device is never idle."""
 FIRST_LAUNCHES = 10
-"""What they take says how many make a run; by then it is known how long blocks take, and which way is faster."""
+"""Launches from which the length of a run follows; by then block times and the faster execution mode are known."""
 AIM = 1.01
 
 NOTE = (
-    "An application makes its arrays of NumPy's, launches its kernel so many times with four launches under way, and "
+    "An application makes its arrays from NumPy's, launches its kernel repeatedly with four launches in flight, and "
     "fetches all arrays. Launches: from the first submission until the last end was known. In the process and through "
-    "the server in turn, under the same policy, each alone. Medians (p10..p90); ratios of runs that came one after the "
-    "other."
+    "the server alternately, under the same policy, each alone. Medians (p10..p90); ratios of consecutive runs."
 )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
-    parser.add_argument("--kernels", default=",".join(TWENTY), help="of the suite, with commas")
+    """Adds this benchmark's options."""
+    parser.add_argument("--kernels", default=",".join(TWENTY), help="kernels of the suite, with commas")
     parser.add_argument("--size", default="large", choices=["small", "large"])
-    parser.add_argument("--policies", default="auto", help="one, for both")
-    parser.add_argument("--length-ms", type=float, default=200.0, help="that the launches of a run take; default 200")
+    parser.add_argument("--policies", default="auto", help="one policy, for both")
+    parser.add_argument("--length-ms", type=float, default=200.0, help="length of a run's launches; default 200")
 
 
 @dataclass(frozen=True)
 class Times:
-    """Of one run, in milliseconds.
+    """Times of one run, in milliseconds.
 
     Attributes:
-        launches: of these alone.
-        all: with the arrays made before and fetched after.
+        launches: the launches alone.
+        all: with making the arrays before and fetching them after.
     """
 
     launches: float
@@ -57,7 +56,7 @@ class Times:
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """A row per kernel."""
+    """Adds a row per kernel."""
     rows: list[dict[str, object]] = []
     with server(options) as (_, served):
         try:
@@ -85,7 +84,7 @@ def _row(launch: Launch, served: DaemonSession, options: argparse.Namespace) -> 
 
 
 def warm_up(session: gs.Session | DaemonSession, device: str, launch: Launch) -> float:
-    """Milliseconds for the first launches, another application's."""
+    """Milliseconds of the first launches, by another application."""
     launcher = SessionLauncher(session, device, launch)
     took_ms = in_a_row(launcher, FIRST_LAUNCHES)
     launcher.close()
@@ -93,7 +92,7 @@ def warm_up(session: gs.Session | DaemonSession, device: str, launch: Launch) ->
 
 
 def run(session: gs.Session | DaemonSession, device: str, launch: Launch, count: int) -> Times:
-    """Of an application that comes, works and goes."""
+    """Times of an application from its start to its end."""
     begin = time.perf_counter()
     launcher = SessionLauncher(session, device, launch)
     launches_ms = in_a_row(launcher, count)
@@ -105,7 +104,7 @@ def run(session: gs.Session | DaemonSession, device: str, launch: Launch, count:
 
 
 def in_a_row(launcher: SessionLauncher, count: int) -> float:
-    """Milliseconds for so many launches."""
+    """Milliseconds of this number of launches."""
     waiting: deque[Wait] = deque()
     begin = time.perf_counter()
     for _ in range(count):

@@ -22,7 +22,7 @@ class SessionLauncher:
     """An application with the kernel's data.
 
     Attributes:
-        arrays: those among its arguments.
+        arrays: the arrays among its arguments.
     """
 
     def __init__(self, session: gs.Session | DaemonSession, device: str, launch: Launch) -> None:
@@ -30,7 +30,7 @@ class SessionLauncher:
         self._launch = launch
         self._application = session.application(f"benchmark {next(_numbers)}")
         session.load(launch.kernel)
-        simulated = device.startswith("sim:")  # it looks at no arguments
+        simulated = device.startswith("sim:")  # it does not read arguments
         self._arguments = [] if simulated else [self._on_device(each) for each in launch.build_arguments()]
         passed_on = (int, float, np.generic)
         self.arrays = [each for each in self._arguments if not isinstance(each, passed_on)]
@@ -41,7 +41,7 @@ class SessionLauncher:
         return self._session.array(value) if isinstance(value, np.ndarray) else value
 
     def launch(self) -> Wait:
-        """A job of the application; what it returns waits for the end."""
+        """Submits a job; the returned function waits for its end."""
         launch = self._launch
         job = self._application.submit(
             launch.kernel,
@@ -53,7 +53,7 @@ class SessionLauncher:
         return job.result
 
     def close(self) -> None:
-        """The application goes, and its arrays with it."""
+        """Ends the application and frees its arrays."""
         self._application.cancel()
         for array in self.arrays:
             array.free()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process that shares the GPU, for processes.py: it loops a kernel of the suite, or launches it now and then.
+"""A process that shares the GPU, for processes.py: it loops a kernel of the suite, or launches it with pauses.
 
-Windows come on stdin, and launches per second and single latencies within them go to stdout. It does so as a plain CUDA
+Windows arrive on stdin; launches per second and single latencies within them go to stdout. It runs as a plain CUDA
 process, or as a client of the server.
 """
 
@@ -19,13 +19,13 @@ from gpushare.model.workload import Launch
 from .session_launcher import SessionLauncher, Wait
 
 AHEAD = 4
-"""Launches of a looping client that are under way, so that the GPU is never without one."""
+"""Launches in flight of a looping client, so that the GPU is never idle."""
 MARGIN_NS = 20_000_000
-"""A looping client goes on for so long after the window, so that no other one is ever alone within it."""
+"""Time for which a looping client continues after the window, so that no other one is alone within it."""
 
 
 class Launcher(Protocol):
-    """Launches the kernel once; what it returns waits for the end."""
+    """Launches the kernel once; the returned function waits for the end."""
 
     def launch(self) -> Wait:
         """One launch."""
@@ -48,7 +48,7 @@ class PlainLauncher:
         self._events = deque(Event() for _ in range(AHEAD + 1))
 
     def launch(self) -> Wait:
-        """Into the stream of this process."""
+        """Launches into the stream of this process."""
         self._events.rotate()
         event, launch = self._events[0], self._launch
         self._function.launch(self._stream, launch.grid, launch.block, launch.shared_bytes, self._loaded.packed)
@@ -57,7 +57,7 @@ class PlainLauncher:
 
 
 def served_launcher(device: str, launch: Launch) -> Launcher:
-    """Through the server at GPUSHARE_SOCKET."""
+    """A launcher through the server at GPUSHARE_SOCKET."""
     return SessionLauncher(gs.connect(), device, launch)
 
 
@@ -80,7 +80,7 @@ def looped(launcher: Launcher, start_ns: int, end_ns: int) -> dict[str, Any]:
 
 
 def now_and_then(launcher: Launcher, pause_s: float, start_ns: int, end_ns: int) -> dict[str, Any]:
-    """How long each launch took that began in the window, from the call until its end was known."""
+    """Durations of the launches that began in the window, from the call until the end was known."""
     latencies = []
     time.sleep(max(start_ns - time.monotonic_ns(), 0) / 1e9)
     while (begin := time.monotonic_ns()) < end_ns:
@@ -91,7 +91,7 @@ def now_and_then(launcher: Launcher, pause_s: float, start_ns: int, end_ns: int)
 
 
 def main(way: str, device: str, kernel: str, size: str, pause_s: str) -> None:
-    """Until stdin ends. A pause of 0: it loops."""
+    """Answers requests until stdin ends. With a pause of 0 it loops."""
     launcher = LAUNCHERS[way](device, Launch.of_suite(kernel, size))
     launcher.launch()()
     print(json.dumps({}), flush=True)

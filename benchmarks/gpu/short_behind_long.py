@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A short kernel arrives while a long application runs: its turnaround by policy, and what the long one pays."""
+"""A short kernel arrives while a long application runs: its turnaround by policy, and the slowdown of the long one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT = {"reduction, 10 blocks": "reduction", "triad, 4 blocks": "triad"}
 
 
 class MoreUrgentFirst(Policy):
-    """By priority; everybody may use what is left over."""
+    """Ranks launches by priority; lower ranks may use the remaining room."""
 
     name = "priority in Python"
 
@@ -37,15 +37,15 @@ POLICIES = ("hardware-streams", "hardware-priority", "fifo", "srtf", "srtf-zero-
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     parser.add_argument("--long", default=",".join(LONG), help="kernels of the suite, with commas")
     parser.add_argument("--long-ms", type=float, default=12.0, help="the long application's time alone, at least")
-    parser.add_argument("--size", default="large", choices=["small", "large"], help="of the long kernels")
-    parser.add_argument("--seed", type=int, default=0, help="of the arrivals")
+    parser.add_argument("--size", default="large", choices=["small", "large"], help="size of the long kernels")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the arrivals")
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """Every long application with every short kernel."""
+    """Measures every long application with every short kernel."""
     long_launches = {name: Launch.of_suite(name, options.size) for name in options.long.split(",") if name}
     short_launches = {words: Launch.of_suite(name, "small") for words, name in SHORT.items()}
     runner = runner_with(options.device, [*long_launches.values(), *short_launches.values()])
@@ -61,10 +61,10 @@ def measure(options: argparse.Namespace, report: Report) -> None:
     report.add(
         "Turnaround of the short kernel, us",
         short_rows,
-        f"Medians (p10..p90) of {options.repeats} repeats, policies in turn; it arrives at a random moment in the "
+        f"Medians (p10..p90) of {options.repeats} repeats, policies alternately; it arrives at a random time in the "
         f"middle of the long application, which launches its kernel until it has run {options.long_ms:g} ms alone. "
-        "Under gpushare's policies time counts from the moment for which the arrival was planned, under the hardware's "
-        "from the moment at which it was seen.",
+        "Under gpushare's policies time counts from the planned time of the arrival, under the hardware's "
+        "from the time at which it was observed.",
     )
     report.add("Slowdown of the long application: turnaround / alone as original kernels", long_rows)
 

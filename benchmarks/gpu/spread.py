@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Medians with their spread, and ratios of figures that were measured side by side."""
+"""Medians with their spread, and ratios of values that were measured alternately."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Spread:
-    """A median, and where the middle eighty percent of the values lie.
+    """A median, and the range of the middle eighty percent of the values.
 
     >>> str(Spread.of([1.0, 2.0, 3.0]))
     '2 (1.2..2.8)'
@@ -25,7 +25,7 @@ class Spread:
 
     @staticmethod
     def of(values: Iterable[float]) -> Spread:
-        """Of at least one value; not-a-number everywhere if there is none."""
+        """The spread of values; NaN if there is none."""
         known = [float(value) for value in values]
         if not known:
             return Spread(math.nan, math.nan, math.nan, 0)
@@ -65,5 +65,5 @@ def geomeans(series: Iterable[Sequence[float]]) -> Spread:
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """Not-a-number where there are no values."""
+    """A percentile; NaN without values."""
     return float(np.percentile(values, percent)) if len(values) else math.nan

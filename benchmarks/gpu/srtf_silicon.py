@@ -30,27 +30,27 @@ REPEATS = 1
 POLICIES = ("hardware-streams", "hardware-priority", "fifo", "mpmax", "srtf", "srtf-adaptive")
 BASELINES = ("hardware-streams", "hardware-priority")
 ARRIVALS = {"staggered (Table 5)": 0.0, "at 25% (Table 6)": 0.25, "at 50% (Table 6)": 0.5}
-"""Of the second application, as part of the first one's time alone."""
+"""Arrival of the second application, relative to the first one's time alone."""
 STAGGER_NS = 5_000
 ROW = 5
-"""Launches, for predictors that remember."""
+"""Launches in a row, for predictors with memory."""
 METRICS = {"stp": "STP", "antt": "ANTT", "strictf": "StrictF"}
 MODELS = ("regression", "staircase", "slice_unaware", "simple_slicing", "drain_rate")
 WORST = 5
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this benchmark."""
+    """Adds this benchmark's options."""
     add_kernels_option(parser)
-    parser.add_argument("--seconds", type=float, default=30.0, help="for the pairs; no new one is begun after that")
+    parser.add_argument("--seconds", type=float, default=30.0, help="limit for the pairs; no new one begins after it")
     parser.add_argument("--policies", default=",".join(POLICIES))
-    parser.add_argument("--seed", type=int, default=0, help="of the order of the pairs")
-    parser.add_argument("--layers", type=int, default=1, help="how often every launch does its work")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the order of the pairs")
+    parser.add_argument("--layers", type=int, default=1, help="layers of every launch")
 
 
 @dataclass
 class Measured:
-    """Of the pairs done so far. Keyed by arrival and policy: one dict of medians per pair."""
+    """Results of the pairs so far, by arrival and policy: one dict of medians per pair."""
 
     metrics: dict[tuple[str, str], dict[str, dict[str, float]]] = field(default_factory=lambda: defaultdict(dict))
     predictions: dict[str, list[dict[str, np.ndarray]]] = field(default_factory=lambda: defaultdict(list))
@@ -60,7 +60,7 @@ class Measured:
 
 
 def measure(options: argparse.Namespace, report: Report) -> None:
-    """All pairs that there is time for, in random order, each under everything."""
+    """Measures pairs in random order until the time is over, each under all policies."""
     launches = {name: Launch.of_suite(name, options.size, layers=options.layers) for name in chosen_kernels(options)}
     runner = runner_with(options.device, list(launches.values()), timeout_s=10.0)
     measured = Measured()
@@ -76,7 +76,7 @@ def measure(options: argparse.Namespace, report: Report) -> None:
                 break
             _measure_pair(runner, {name: launches[name] for name in pair}, policies, options.repeats, measured)
             done += 1
-    finally:  # what has been measured before a failure is not lost
+    finally:  # measurements from before a failure are reported
         words = f"{done} of {len(pairs)} ordered pairs, {options.repeats} repeats each"
         _report_pairs(report, measured, policies, words)
         _report_predictions(report, measured)
@@ -194,7 +194,7 @@ def _row(policy: str, by_policy: dict[str, dict[str, dict[str, float]]], common:
 def _losses(
     policy: str, by_policy: dict[str, dict[str, dict[str, float]]], common: list[str]
 ) -> list[dict[str, object]]:
-    """The pairs in which a policy of ours is furthest behind the better baseline."""
+    """The pairs in which a policy of gpushare is furthest behind the better baseline."""
     baselines = [baseline for baseline in BASELINES if baseline in by_policy]
     if not baselines or policy in BASELINES:
         return []

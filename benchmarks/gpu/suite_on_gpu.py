@@ -21,17 +21,17 @@ TWENTY = (
     "triad", "black_scholes", "stencil_2d", "transpose", "histogram", "spmv_csr", "radix_sort", "aes_encrypt",
     "hotspot", "lbm", "molecular_dynamics", "sad",
 )  # fmt: skip
-"""Kernels of different nature, of which all pairs are measured."""
+"""Kernels of different kinds, measured in all pairs."""
 
 
 def add_kernels_option(parser: argparse.ArgumentParser) -> None:
-    """``--kernels a,b``; all of the suite without it."""
+    """``--kernels a,b``; by default all of the suite."""
     parser.add_argument("--kernels", default=",".join(KERNELS), help="names of the suite, with commas; default: all")
     parser.add_argument("--size", default="large", choices=["small", "large"])
 
 
 def chosen_kernels(options: argparse.Namespace) -> list[str]:
-    """The kernels asked for."""
+    """The kernels in the options."""
     names = [name for name in options.kernels.split(",") if name]
     unknown = [name for name in names if name not in KERNELS]
     if unknown:
@@ -40,7 +40,7 @@ def chosen_kernels(options: argparse.Namespace) -> list[str]:
 
 
 def runner_with(device: str, launches: Sequence[Launch], timeout_s: float = 60.0) -> CudaRunner:
-    """A runner that has these launches on the GPU. Up to 1.5 GB of random data each: several threads make it."""
+    """A runner with these launches on the GPU. Up to 1.5 GB of random data each: several threads generate it."""
     gpu = cuda_device(device)
     runner = CudaRunner(gpu, timeout_s)
     for launch in dict.fromkeys(launches):
@@ -53,7 +53,7 @@ def runner_with(device: str, launches: Sequence[Launch], timeout_s: float = 60.0
 
 
 def repeated(name: str, launch: Launch, count: int = 1, **how: float) -> Application:
-    """An application that launches the same ``count`` times."""
+    """An application with ``count`` launches."""
     return Application(name, count * (launch,), **how)
 
 
@@ -63,12 +63,12 @@ def alone(name: str, launch: Launch, count: int = 1) -> Workload:
 
 
 def turnaround_ns(run: Run, application: int = 0) -> int:
-    """From an application's arrival to its end."""
+    """Time from an application's arrival to its end."""
     return run.record.ends[application] - run.record.arrivals[application]
 
 
 def launch_ends_ns(run: Run, application: int) -> list[int]:
-    """When the launches of an application ended; each begins when the one before it ends."""
+    """Ends of the launches of an application; each begins when the previous one ends."""
     before = sum(len(each.operations) for each in run.workload.applications[:application])
     count = len(run.workload.applications[application].operations)
     ends, time = [], run.record.arrivals[application]

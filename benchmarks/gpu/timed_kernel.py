@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A suite kernel as it is and as a full set of workers, each timed with events: nobody schedules, nobody looks on."""
+"""A suite kernel as the original and as a full set of workers, each timed with events, without a scheduler."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class TimedKernel:
         return self._worker is not None
 
     def original_us(self) -> float:
-        """The kernel as it is."""
+        """Time of the original kernel."""
         self.loaded.restore()
         return self._timed(self._original, self.launch.grid, self.loaded.packed)
 
     def worker_us(self, chunk: int) -> float:
-        """As many workers as fit, claiming at most ``chunk`` blocks at a time. Remembers the mean time of a block."""
+        """Time of as many workers as fit, with claims of ``chunk`` blocks. Stores the mean time of a block."""
         assert self._worker is not None
         self.loaded.restore()
         workers = self.sms * self.residency
@@ -61,7 +61,7 @@ class TimedKernel:
         return time
 
     def chosen_chunk(self) -> int:
-        """As gpushare chooses it."""
+        """The chunk size that gpushare chooses."""
         return chosen_chunk(self.block_us)
 
     def _parameters(self, workers: int) -> bytes:

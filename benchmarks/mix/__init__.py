@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good `mix` and `auto` are, on a simulated or on a real GPU: ``python -m benchmarks.mix``."""
+"""Evaluation of `mix` and `auto`, on a simulated or on a real GPU: ``python -m benchmarks.mix``."""

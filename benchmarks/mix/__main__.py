@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one entry: ``python -m benchmarks.mix [PART ...] [--device sim:h100|cuda:0] [--json FILE]``."""
+"""The entry point: ``python -m benchmarks.mix [PART ...] [--device sim:h100|cuda:0] [--json FILE]``."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ PARTS = {"sweep": sweep, "companies": companies, "floors": floors, "latency": la
 def main(arguments: list[str]) -> None:
     """Runs the parts and prints their tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mix", description=__doc__)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help=f"of {', '.join(PARTS)}; all if left out")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help=f"parts, of {', '.join(PARTS)}; default: all")
     parser.add_argument("--device", default="sim:h100", help="sim:h100, another simulated device, or cuda:0")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--length-ms", type=float, default=5.0, help="each application's time alone")
     parser.add_argument("--size", default="large", choices=["small", "large"])
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="simulated runs at once")
-    parser.add_argument("--json", metavar="FILE", help="also write everything there; the tables go to FILE.md")
+    parser.add_argument("--json", metavar="FILE", help="also write the results to this file; tables go to FILE.md")
     for part in PARTS.values():
         part.add_options(parser)
     options = parser.parse_args(arguments)
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> None:
     try:
         for name in options.parts or PARTS:
             PARTS[name].measure(place, options, report)
-    finally:  # what has been measured before a failure is not lost
+    finally:  # measurements from before a failure are reported
         report.finish(options.json)
 
 

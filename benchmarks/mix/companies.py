@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies over all pairs of many kernels, and over companies of three and four."""
+"""Policies over all pairs of many kernels, and over co-run sets of three and four."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ WORST = 8
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this part."""
-    parser.add_argument("--kernels", default=",".join(TWENTY), help="of the suite, with commas")
+    """Adds this part's options."""
+    parser.add_argument("--kernels", default=",".join(TWENTY), help="kernels of the suite, with commas")
     parser.add_argument("--policies", default=",".join(POLICIES))
-    parser.add_argument("--companies", type=int, default=12, help="of three, and as many of four, chosen at random")
-    parser.add_argument("--sizes", default="2,3,4", help="of companies; pairs are all there are")
+    parser.add_argument("--companies", type=int, default=12, help="number of random co-run sets of three, and of four")
+    parser.add_argument("--sizes", default="2,3,4", help="sizes of co-run sets; all pairs are measured")
     parser.add_argument(
         "--green-parts",
         default=",".join(map(str, GREEN_PARTS)),
         help="SMs of the first of two, on a GPU",
     )
-    parser.add_argument("--seconds", type=float, default=1e9, help="for each size of company; no new one after that")
+    parser.add_argument("--seconds", type=float, default=1e9, help="limit for each size; no new set begins after it")
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
@@ -50,7 +50,7 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
             source.shuffle(companies)
         else:
             companies = [tuple(source.sample(names, size)) for _ in range(options.companies)]
-        _measure(place, companies, options, report, "pairs" if size == 2 else f"companies of {size}")
+        _measure(place, companies, options, report, "pairs" if size == 2 else f"sets of {size}")
 
 
 def _ways(place: Place | RealPlace, options: argparse.Namespace, size: int) -> list[str]:
@@ -81,7 +81,7 @@ def _measure(
             workload = looping(place, names, options.length_ms, options.size)
             for way, runs in zip(ways, place.run([(workload, way) for way in ways], options.repeats), strict=True):
                 found[way].append(_median([Together.of(run) for run in runs]))
-            rows.append({"company": " + ".join(names), **{way: found[way][-1].stp for way in ways}})
+            rows.append({"kernels": " + ".join(names), **{way: found[way][-1].stp for way in ways}})
             print(rows[-1], flush=True)
     finally:
         report.add(f"{words}: STP of each", rows, f"{len(rows)} of {len(companies)}, in random order. {NOTE}")
@@ -92,8 +92,8 @@ def _measure(
 
 
 NOTE = (
-    "STP: sum of the speeds while all are there, relative to those alone; one after the other would be 1. Of green "
-    "contexts every split is a row of its own."
+    "STP: sum of the speeds while all run, relative to those alone; one after the other would be 1. Of green "
+    "contexts every split is a separate row."
 )
 
 
@@ -103,7 +103,7 @@ def _median(runs: Sequence[Together]) -> Together:
 
 def _summary(way: str, found: dict[str, list[Together]], count: int) -> dict[str, object]:
     runs = found[way][:count]
-    left_out = ("auto", "mix", "green-contexts")  # ours, and splits, of which each is a row
+    left_out = ("auto", "mix", "green-contexts")  # gpushare's policies, and splits, which have one row each
     others = [found[other] for other in found if other != way and other.partition(":")[0] not in left_out]
     best_other = [max(runs_of[i].stp for runs_of in others) for i in range(count)] if others else []
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Policies that never change their mind: one division of the SMs throughout."""
+"""Policies with a fixed allocation of the SMs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from gpushare._core import State
 from gpushare.policy import Plan, Policy
 
 Groups = tuple[tuple[int, tuple[int, ...]], ...]
-"""SMs, and blocks of each kernel on each of them."""
+"""Number of SMs, and blocks of each kernel on each of them."""
 
 
 class FixedDivision(Policy):
-    """The same quotas for whoever runs.
+    """Fixed quotas for the running applications.
 
     Args:
-        names: of the applications, in the order of the groups' blocks.
-        groups: cover all SMs.
+        names: the applications, in the order of the groups' blocks.
+        groups: groups of SMs that cover the GPU.
     """
 
     def __init__(self, names: Sequence[str], groups: Groups) -> None:
@@ -27,13 +27,13 @@ class FixedDivision(Policy):
 
     @property
     def name(self) -> str:
-        """In tables: ``3+5`` on all SMs, or ``44 x 8+0, 88 x 0+6``."""
+        """Name in tables: ``3+5`` on all SMs, or ``44 x 8+0, 88 x 0+6``."""
         if len(self.groups) == 1:
             return _blocks(self.groups[0][1])
         return ", ".join(f"{sms} x {_blocks(blocks)}" for sms, blocks in self.groups)
 
     def decide(self, state: State) -> Plan:
-        """Who is at maximum residency on shared SMs would keep their room for himself: he comes last."""
+        """A kernel at maximum residency on shared SMs would reserve their room, so it gets the lowest rank."""
         shares = []
         for launch in state.running:
             place = self._names.index(launch.application)
@@ -48,7 +48,7 @@ def _blocks(blocks: Sequence[int]) -> str:
 
 
 def vectors(device: _core.Device, kernels: Sequence[_core.KernelModel], every: bool) -> Iterator[Groups]:
-    """Blocks per SM of two kernels: those to which nothing can be added, or every one that fits."""
+    """Blocks per SM of two kernels: maximal pairs, or every pair that fits."""
     most = [_core.max_residency(device, kernel) for kernel in kernels]
     fitting = {
         (first, second)
@@ -62,7 +62,7 @@ def vectors(device: _core.Device, kernels: Sequence[_core.KernelModel], every: b
 
 
 def splits(device: _core.Device, kernels: Sequence[_core.KernelModel], parts: int) -> Iterator[Groups]:
-    """SMs of their own: each n-th part of the GPU."""
+    """Disjoint SMs: each n-th part of the GPU."""
     most = [_core.max_residency(device, kernel) for kernel in kernels]
     for part in range(1, parts):
         sms = device.sms * part // parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs that one of two applications keeps a share of its speed alone."""
+"""Cost of a least speed for one of two applications."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ SEED = 17
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this part."""
-    parser.add_argument("--floor-kernels", default=",".join(TWENTY), help="of the suite, with commas")
+    """Adds this part's options."""
+    parser.add_argument("--floor-kernels", default=",".join(TWENTY), help="kernels of the suite, with commas")
     parser.add_argument("--floor-policies", default="auto,mix:caution=no")
-    parser.add_argument("--floors", default=",".join(map(str, FLOORS)), help="of the first of two; 0: none")
-    parser.add_argument("--floor-pairs", type=int, default=40, help="chosen at random")
+    parser.add_argument(
+        "--floors", default=",".join(map(str, FLOORS)), help="least speeds of the first of two; 0: none"
+    )
+    parser.add_argument("--floor-pairs", type=int, default=40, help="number of random pairs")
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
-    """A row per policy and floor."""
+    """Adds a row per policy and least speed."""
     names = [name for name in options.floor_kernels.split(",") if name]
     policies = [name for name in options.floor_policies.split(",") if name]
     place.load(Launch.of_suite(name, options.size) for name in names)
@@ -47,7 +49,7 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
 
 
 NOTE = (
-    "The first of two asks for the floor. Speeds in the second half of the time that both are there, relative to those "
+    "The first of two has the floor. Speeds in the second half of the time in which both run, relative to those "
     "alone. Kept: pairs in which the first has its floor, and 0.97 of it; least: the least speed of a first / its "
     "floor. STP: sum of the speeds, geomean."
 )

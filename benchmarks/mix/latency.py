@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a latency bound of one application does, and what it costs the one beside it."""
+"""Effect of a latency bound of one application, and its cost for the other."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ WAYS = (("auto", 0.0), ("auto", 1.75), ("auto", 1.25), ("auto:reserve_us=0", 1.7
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this part."""
-    parser.add_argument("--asking", default="matrix_product", help="a kernel of the suite, whose launches have a bound")
-    parser.add_argument("--beside", default="nbody", help="a kernel of the suite that is always there")
+    """Adds this part's options."""
+    parser.add_argument("--asking", default="matrix_product", help="a kernel of the suite; its launches have a bound")
+    parser.add_argument("--beside", default="nbody", help="a kernel of the suite that always runs")
     parser.add_argument("--bounded", type=int, default=100, help="launches with a bound")
-    parser.add_argument("--pauses-us", default="0,1000", help="between them; a GPU makes none")
+    parser.add_argument("--pauses-us", default="0,1000", help="pauses between them; none on a GPU")
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
-    """A row per pause, policy and bound."""
+    """Adds a row per pause, policy and bound."""
     asking, beside = (Launch.of_suite(name, options.size) for name in (options.asking, options.beside))
     place.load([asking, beside])
     pauses_us = [0.0] if place.is_real else [float(each) for each in options.pauses_us.split(",")]
@@ -84,7 +84,7 @@ def _after(launch: Launch, pause_ns: float) -> Launch:
 
 
 def _speed(run: Run, bounded: int) -> float:
-    """Of the second application, by its launches that had ended, and by parts of the one under way."""
+    """Speed of the second application, from its finished launches and parts of the one in flight."""
     durations = run.record.operation_durations[bounded:]
     ends = np.cumsum([run.record.arrivals[1], *durations])
     until = run.record.ends[0]

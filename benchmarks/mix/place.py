@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where workloads run: a simulated device, or a GPU. Everything else is the same for both."""
+"""The device of the workloads: a simulated device, or a GPU. Everything else is the same for both."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class Place:
         self._threads = threads
 
     def load(self, launches: Iterable[Launch]) -> None:
-        """Before the first run of these launches."""
+        """Prepares launches before their first run."""
 
     def kernel(self, launch: Launch) -> _core.KernelModel:
-        """As policies see it."""
+        """The kernel model that policies see."""
         return launch.model_on(self.description).on(self.description)
 
     def alone_ns(self, launch: Launch) -> float:
-        """Of one launch, through the scheduler."""
+        """Time of one launch alone, through the scheduler."""
         return alone_times(Application("once", (launch,)), self.description, 0)[0]
 
     def run(self, cases: Sequence[Case], repeats: int, *, record: bool = False) -> list[list[Run]]:
-        """Of every case its repeats, with other seeds; `record`: with their traces."""
+        """The repeats of every case, with different seeds; `record`: with their traces."""
         with ThreadPoolExecutor(self._threads) as pool:
             jobs = [
                 [pool.submit(simulate, *case, self.description, seed, record=record) for seed in range(repeats)]
@@ -69,23 +69,23 @@ class RealPlace:
 
     @property
     def description(self) -> _core.Device:
-        """As policies see it."""
+        """The device that policies see."""
         return self._runner.device.description
 
     def load(self, launches: Iterable[Launch]) -> None:
-        """All launches of all runs: their data is made when the first one is run."""
+        """Prepares all launches of all runs: their data is generated at the first run."""
         self._loaded += launches
 
     def kernel(self, launch: Launch) -> _core.KernelModel:
-        """As policies see it."""
+        """The kernel model that policies see."""
         return self._runner.device.model(launch)
 
     def alone_ns(self, launch: Launch) -> float:
-        """Of one launch of the original kernel."""
+        """Time of one launch of the original kernel alone."""
         return self._runner._alone(Workload("once", (Application("once", (launch,)),)), "once").turnaround_ns
 
     def run(self, cases: Sequence[Case], repeats: int, *, record: bool = False) -> list[list[Run]]:
-        """Of every case its repeats, cases in turn; `record`: with their traces."""
+        """The repeats of every case, cases alternately; `record`: with their traces."""
         found: list[list[Run]] = [[] for _ in cases]
         prepared = {}
         for repeat in range(repeats):
@@ -98,12 +98,12 @@ class RealPlace:
 
 
 def place_of(name: str, threads: int) -> Place | RealPlace:
-    """``sim:h100`` or ``cuda:0``."""
+    """The place of ``sim:h100`` or ``cuda:0``."""
     return RealPlace(name) if is_cuda(name) else Place(name, threads)
 
 
 def looping(place: Place | RealPlace, names: Sequence[str], length_ms: float, size: str) -> Workload:
-    """All arrive together; each launches its kernel until it would have run for so long alone."""
+    """All arrive together; each launches its kernel repeatedly, for this time alone."""
     applications = []
     for name in names:
         launch = Launch.of_suite(name, size)
@@ -114,14 +114,14 @@ def looping(place: Place | RealPlace, names: Sequence[str], length_ms: float, si
 
 @dataclass(frozen=True)
 class Together:
-    """What a run came to.
+    """The result of a run.
 
     Attributes:
-        speeds: of every application while all were there, relative to that alone.
+        speeds: speed of every application while all run, relative to that alone.
         stp: their sum.
         turnaround_stp: sum of turnaround alone / turnaround, over whole applications.
         antt: mean of turnaround / turnaround alone.
-        waited: share of the run in which the scheduler's thread waited for a processor; 0 where there is none.
+        waited: share of the run in which the scheduler's thread waited for a processor; 0 without such a thread.
     """
 
     speeds: tuple[float, ...]
@@ -132,10 +132,10 @@ class Together:
 
     @staticmethod
     def of(run: Run, after: float = 0.0) -> Together:
-        """While all were there: until the first one ended. Launches under way then count in part.
+        """Evaluates the time in which all run: until the first one ends. Launches in flight then count in part.
 
         Args:
-            run: what was done.
+            run: the run.
             after: share of that time, at its beginning, that speeds leave out.
         """
         ends = [_launch_ends_ns(run, number) for number in range(len(run.workload.applications))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a policy that tries divisions of the GPU has found the one it stays with, by the trace of a run."""
+"""Time until a policy that searches SM allocations has found its final one, from the trace of a run."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from operator import itemgetter
 from gpushare.results.run import Run
 
 SHORTEST_NS = 1_000_000
-"""What holds for less is no division that was tried: somebody's place was lent while nobody stood there."""
+"""A shorter allocation was not a trial: the SMs of an idle application were in use by others."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """Of one run, while all were there.
+    """The search of one run, while all applications run.
 
     Attributes:
-        divisions: how many different ones were in force.
-        found_ns: when the last one was in force for the first time.
-        over_ns: when it was in force for good.
+        divisions: number of different allocations.
+        found_ns: first time at which the last one was in force.
+        over_ns: time from which on it stayed in force.
     """
 
     divisions: int
@@ -30,7 +30,7 @@ class Search:
 
     @staticmethod
     def of(run: Run) -> Search | None:
-        """Of a run with its trace; None where no division was in force for a millisecond."""
+        """Evaluates a run with its trace; None if no allocation was in force for a millisecond."""
         held = list(_held(run))
         if not held:
             return None
@@ -43,7 +43,7 @@ class Search:
 
 
 def _held(run: Run) -> Iterator[tuple[int, str]]:
-    """From when on, which quotas; neighbours differ."""
+    """Start times and quotas, without repetitions."""
     end = min(run.record.ends)
     changes = [*((time, division) for time, division in _divisions(run) if time < end), (end, "")]
     before = ""
@@ -54,7 +54,7 @@ def _held(run: Run) -> Iterator[tuple[int, str]]:
 
 
 def _divisions(run: Run) -> Iterator[tuple[int, str]]:
-    """At every change: the latest quota of everybody."""
+    """The latest quota of every application, at every change."""
     arrivals = run.trace.launch_arrivals()
     owner = dict(zip(arrivals["operation"], arrivals["application"], strict=True))
     latest: dict[int, str] = {}

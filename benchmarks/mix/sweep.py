@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`mix` against every residency vector and against SM splits, for pairs that nothing was chosen by."""
+"""`mix` against every residency vector and against SM splits, for pairs that were not used in its design."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ PAIRS = (
     "nbody+nlm_denoise", "reduction+lud", "molecular_dynamics+page_view_count", "nbody+aes_decrypt", "tpacf+sha1",
     "gesummv+stencil_2d", "triad_vector+molecular_dynamics", "vector_add+neural_net", "stencil_2d+backprop_adjust",
 )  # fmt: skip
-"""Taken by lot from those that may share an SM and of which one at least is not of the twenty kernels of `companies`:
-nothing of `mix` was chosen by them."""
+"""Drawn from the pairs that can share an SM and have at least one kernel beyond the twenty of `companies`, on which
+`mix` was tuned."""
 POLICIES = ("mix", "mix:caution=no")
 WITHIN = 0.97
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this part."""
+    """Adds this part's options."""
     parser.add_argument("--sweep-pairs", default=",".join(PAIRS), help="first+second, with commas")
-    parser.add_argument("--every-vector", action="store_true", help="also those to which a block could be added")
+    parser.add_argument("--every-vector", action="store_true", help="also vectors that are not maximal")
     parser.add_argument("--settled", type=float, default=0.5, help="share of a run after which searches count as over")
     parser.add_argument("--search-times", action="store_true", help="one more run each, with its trace (much memory)")
     parser.add_argument("--split-parts", type=int, default=6, help="SM splits are multiples of such a part of the GPU")
     parser.add_argument(
-        "--sweep-policies", default=",".join(POLICIES), help="to be compared with the best of the sweep"
+        "--sweep-policies", default=",".join(POLICIES), help="policies to compare with the best of the sweep"
     )
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
-    """One row per pair."""
+    """Adds one row per pair."""
     pairs = [tuple(pair.split("+")) for pair in options.sweep_pairs.split(",") if pair]
     place.load(Launch.of_suite(name, options.size) for pair in pairs for name in pair)
     policies = [name for name in options.sweep_policies.split(",") if name]
@@ -70,14 +70,14 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
 
 
 NOTE = (
-    "STP: sum of the speeds while both are there, relative to those alone. The sweep: vectors of blocks per SM to "
+    "STP: sum of the speeds while both run, relative to those alone. The sweep: vectors of blocks per SM to "
     "which no block can be added (or all that fit), where the two may share an SM at all, and SM splits, each held "
-    "throughout. The best is chosen by every other repeat and has the median of the others: whoever is chosen for a "
-    "lucky run is not valued by it."
+    "throughout. The best is chosen by every other repeat and has the median of the others, so that it does not gain "
+    "from the run by which it was chosen."
 )
 
 SEARCHES = (
-    "One more run each, with its trace: how many divisions of the GPU were in force for a millisecond and more, when "
+    "One more run each, with its trace: how many allocations of the SMs were in force for a millisecond and more, when "
     "the last one was for the first time, and when for good."
 )
 
@@ -91,12 +91,12 @@ class _Found:
     policies: dict[str, list[float]]
 
     def rows(self, pair: str) -> list[dict[str, object]]:
-        """All there is."""
+        """All rows."""
         ways = self.vectors | self.splits | self.policies
         return [{"pair": pair, "way": way, "STP": stp} for way, stp in ways.items()]
 
     def summary(self, pair: str) -> dict[str, object]:
-        """The best of each kind, and how near to them the policies are."""
+        """The best of each kind, and the policies relative to them."""
         row: dict[str, object] = {"pair": pair, "vectors": len(self.vectors)}
         for words, kind in (("vector", self.vectors), ("split", self.splits)):
             name, stp = best_of(kind)
@@ -108,7 +108,7 @@ class _Found:
 
 
 def best_of(kind: Mapping[str, Sequence[float]]) -> tuple[str, float]:
-    """Chosen by every other repeat, valued by the others, where there are others."""
+    """Chosen by every other repeat, evaluated by the others, if there are others."""
     if not kind:
         return "", 0.0
     name = max(kind, key=lambda way: median(kind[way][::2]))
@@ -122,7 +122,7 @@ def _measured(
     policies: Sequence[str],
     options: argparse.Namespace,
 ) -> tuple[_Found, _Found]:
-    """All the time, and when searches are over."""
+    """Results over all the time, and after the searches."""
     kernels = [place.kernel(application.operations[0]) for application in workload.applications]
     shared = [FixedDivision(pair, each) for each in vectors(place.description, kernels, options.every_vector)]
     split = [FixedDivision(pair, each) for each in splits(place.description, kernels, options.split_parts)]

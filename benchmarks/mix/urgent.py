@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Short launches of high priority that come at random, at half load, beside an application that always runs."""
+"""Short launches of high priority that arrive at random, at half load, beside an application that always runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SEED = 11
 
 @dataclass(frozen=True)
 class Arrivals:
-    """When the short launches come, and how long each takes alone."""
+    """Arrivals of the short launches, and the time of each alone."""
 
     launch: Launch
     times_ns: tuple[float, ...]
@@ -33,17 +33,19 @@ class Arrivals:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Of this part."""
+    """Adds this part's options."""
     parser.add_argument("--long", default=",".join(LONG), help="kernels of the suite, with commas")
     parser.add_argument("--short", default=",".join(SHORT), help="kernels of the suite, with commas")
-    parser.add_argument("--short-size", default="small", choices=["small", "large"], help="of their data")
-    parser.add_argument("--short-layers", type=int, default=1, help="how often each of their launches does its work")
+    parser.add_argument("--short-size", default="small", choices=["small", "large"], help="size of their data")
+    parser.add_argument("--short-layers", type=int, default=1, help="layers of each of their launches")
     parser.add_argument("--urgent", type=int, default=100, help="short launches in a run")
-    parser.add_argument("--urgent-policies", default=",".join(POLICIES), help="to be compared with the hardware's ways")
+    parser.add_argument(
+        "--urgent-policies", default=",".join(POLICIES), help="policies to compare with the hardware's scheduling"
+    )
 
 
 def measure(place: Place | RealPlace, options: argparse.Namespace, report: Report) -> None:
-    """A row per pair and policy."""
+    """Adds a row per pair and policy."""
     long_names = [name for name in options.long.split(",") if name]
     short_names = [name for name in options.short.split(",") if name]
     place.load([Launch.of_suite(name, options.size) for name in long_names])
@@ -61,7 +63,7 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
 
 NOTE = (
     "The short launches arrive at random (exponential gaps, the same under every policy), on the average every two "
-    "times as long as one takes alone; each is an application of its own with priority 1. p50 and p99: turnaround / "
+    "times as long as one takes alone; each is a separate application with priority 1. p50 and p99: turnaround / "
     "that of the same launches without the long application, on a stream. Throughput kept: the long one's speed while "
     "they come, relative to that alone; where the short ones fill the GPU they leave it half of it."
 )
@@ -117,7 +119,7 @@ def _turnarounds_us(run: Run, first: int) -> np.ndarray:
 
 
 def _kept(run: Run, span_ns: float) -> float:
-    """How much of the long application's work was done until the last short launch had come."""
+    """Share of the long application's work that was done until the last short launch had arrived."""
     count = len(run.workload.applications[0].operations)
     times = np.cumsum([run.record.arrivals[0], *run.record.operation_durations[:count]])
     return float(np.interp(span_ns, times, range(count + 1))) / count * run.alone_ns["long"] / span_ns

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unmodified programs that share a GPU: alone, by time slices, under MPS, and under ``gpushare run``."""
+"""Unmodified programs that share a GPU: alone, by time slicing, under MPS, and under ``gpushare run``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of gradient descent in JAX, and one JSON line."""
+"""Steps of gradient descent in JAX; prints one JSON line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEPS, WIDTH = 50, 1024
 
 @jax.jit
 def step(weights: list[jax.Array], x: jax.Array) -> list[jax.Array]:
-    """One, of a perceptron that learns to be the identity."""
+    """One step of a perceptron that learns the identity."""
 
     def loss(weights: list[jax.Array]) -> jax.Array:
         y = x
@@ -26,7 +26,7 @@ def step(weights: list[jax.Array], x: jax.Array) -> list[jax.Array]:
 
 
 def main() -> None:
-    """Takes all steps."""
+    """Runs all steps."""
     keys = jax.random.split(jax.random.PRNGKey(0), 5)
     weights = [jax.random.normal(key, (WIDTH, WIDTH)) / 32 for key in keys[:4]]
     x = jax.random.normal(keys[4], (256, WIDTH))

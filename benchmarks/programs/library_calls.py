@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One call each of what PyTorch has from NVIDIA's libraries and from Triton, a graph, and one JSON line of results."""
+"""Calls of NVIDIA's libraries through PyTorch, of Triton, and of a graph; prints one JSON line of results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ except ImportError:
 
 
 def calls() -> dict[str, Callable[[], torch.Tensor]]:
-    """By what they call."""
+    """The calls by their libraries."""
     a, b = torch.randn(1024, 1024, device="cuda"), torch.randn(1024, 1024, device="cuda")
     image, filters = torch.randn(8, 64, 56, 56, device="cuda"), torch.randn(64, 64, 3, 3, device="cuda")
     heads = torch.randn(4, 8, 512, 64, device="cuda", dtype=torch.bfloat16)
@@ -45,14 +45,14 @@ def calls() -> dict[str, Callable[[], torch.Tensor]]:
 
 
 def added(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """By Triton."""
+    """A sum by Triton."""
     total = torch.empty_like(a)
     add[(a.numel() // 1024,)](a, b, total, a.numel(), SIZE=1024)
     return total
 
 
 def graph_of(a: torch.Tensor) -> torch.Tensor:
-    """Replayed three times."""
+    """A graph that is replayed three times."""
     stream = torch.cuda.Stream()
     total = torch.zeros_like(a)
     with torch.cuda.stream(stream):
@@ -68,7 +68,7 @@ def graph_of(a: torch.Tensor) -> torch.Tensor:
 
 
 def main() -> None:
-    """All of them."""
+    """Runs all calls."""
     torch.manual_seed(0)
     results = {}
     for name, call in calls().items():

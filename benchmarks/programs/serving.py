@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves requests with a model of Llama's shape and random weights, and prints percentiles as one JSON line.
 
-A request has a prompt and wants some tokens. Requests arrive whether or not the one before is done, by a trace (a line
+A request has a prompt and a number of tokens to generate. Requests arrive independently of earlier ones, from a trace
+(a line
 each: time, prompt tokens, generated tokens) or at random; one is served at a time. Times are from arrival.
 """
 
@@ -28,7 +29,7 @@ PERCENTILES = (50, 90, 99)
 
 
 class Request(NamedTuple):
-    """When it comes, in seconds, and how many tokens it has and wants."""
+    """Arrival in seconds, and the numbers of tokens of the prompt and of the answer."""
 
     arrival_s: float
     prompt: int
@@ -36,7 +37,7 @@ class Request(NamedTuple):
 
 
 class Layer(nn.Module):
-    """Attention over what was seen before, and a gated perceptron."""
+    """Attention over earlier tokens, and a gated perceptron."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +49,7 @@ class Layer(nn.Module):
         self.register_buffer("values", torch.zeros(shape))
 
     def forward(self, x: torch.Tensor, places: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Of (1, tokens, width) at these places, each of which sees what ``mask`` lets it."""
+        """Input of shape (1, tokens, width) at these places; ``mask`` selects the visible places."""
         tokens = x.shape[1]
         parts = self.inner(self.norms[0](x)).view(1, tokens, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
         self.keys.index_copy_(2, places, parts[1])
@@ -60,7 +61,7 @@ class Layer(nn.Module):
 
 
 class Model(nn.Module):
-    """Tells the next token."""
+    """Predicts the next token."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +71,7 @@ class Model(nn.Module):
         self.register_buffer("everywhere", torch.arange(LONGEST))
 
     def forward(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
-        """The most likely token behind the last of ``ids``, of shape (1, 1)."""
+        """The most likely token after the last of ``ids``, of shape (1, 1)."""
         mask = self.everywhere <= places[:, None]
         x = self.embedding(ids)
         for layer in self.layers:
@@ -79,7 +80,7 @@ class Model(nn.Module):
 
 
 class Decoder:
-    """One token after the other, as launches or as a graph."""
+    """Generates one token after the other, as launches or as a graph."""
 
     def __init__(self, model: Model, *, as_graph: bool) -> None:
         self._model = model
@@ -95,7 +96,7 @@ class Decoder:
                 self._next = model(self._ids, self._place)
 
     def after(self, ids: torch.Tensor, place: int) -> torch.Tensor:
-        """The token behind this one, which is at this place."""
+        """The token after this one, which is at this place."""
         self._ids.copy_(ids)
         self._place.fill_(place)
         if self._graph is None:
@@ -105,7 +106,7 @@ class Decoder:
 
 
 def traced(path: Path, count: int, rate: float) -> list[Request]:
-    """The trace's first requests, hastened or slowed so that ``rate`` come each second, and cut to what fits."""
+    """The trace's first requests, scaled in time to ``rate`` per second, and cut to the model's limits."""
     found = []
     with path.open() as file:
         for row in csv.reader(file):
@@ -114,7 +115,7 @@ def traced(path: Path, count: int, rate: float) -> list[Request]:
             try:
                 time_s = datetime.fromisoformat(row[0][:26]).timestamp()
                 found.append(Request(time_s, int(row[1]), int(row[2])))
-            except ValueError:  # its heading
+            except ValueError:  # the header
                 continue
     first, last = found[0].arrival_s, found[-1].arrival_s
     scale = len(found) / rate / (last - first)
@@ -131,7 +132,7 @@ def at_random(count: int, rate: float) -> list[Request]:
 
 
 def sizes_of(prompt: int, wanted: int) -> tuple[int, int]:
-    """What the model bears, with prompts filled up to whole units, as servers do: a new length takes libraries long."""
+    """The model's limits, with prompts padded to whole units, as servers do: libraries are slow at a new length."""
     return min(-(-max(prompt, 1) // UNIT) * UNIT, 512), min(max(wanted, 1), 16)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Training beside inference, or beside training: what each keeps of its speed alone, in each way to share the GPU.
+"""Training beside inference, or beside training: speeds relative to those alone, in each way to share the GPU.
 
     python -m benchmarks.programs.sharing --loads light,busy --ways slices,mps,run --json sharing.json
 
-What has been measured stands in the file, and is not measured again; each round measures the programs alone as well.
+Measurements in the file are not repeated; each round measures the programs alone as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.gpu.mps import mps_daemon
 
 LONGEST_S = 400
 RATE = 6.0
-"""Requests a second."""
+"""Requests per second."""
 POLICIES = ("effisha-static", "auto", "fair")
 
 
@@ -35,9 +35,9 @@ class Program:
     """A program of a load.
 
     Attributes:
-        name: its own.
-        arguments: of its module.
-        priority: under ``gpushare run``.
+        name: its name.
+        arguments: arguments of its module.
+        priority: its priority under ``gpushare run``.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Program:
     priority: int = 0
 
     def command(self, seconds: float, start: Path, trace: Path | None) -> list[str]:
-        """As it is started."""
+        """Its command line."""
         module, *rest = self.arguments
         more = ["--start", str(start), "--name", self.name]
         if module == "training":
@@ -61,7 +61,7 @@ def served(requests: int, rate: float, *extra: str) -> Program:
 
 
 def loads(requests: int) -> dict[str, list[Program]]:
-    """By name."""
+    """The loads by name."""
     return {
         "light": [Program("training", ("training", "--size", "small")), served(requests, RATE)],
         "busy": [Program("training", ("training", "--size", "large")), served(requests, RATE)],
@@ -74,7 +74,7 @@ def loads(requests: int) -> dict[str, list[Program]]:
 
 
 def measured(programs: list[Program], way: str, seconds: float, trace: Path | None) -> list[dict[str, Any]]:
-    """What each program says of itself, when they run together in this way."""
+    """The output of each program, when they run together in this way."""
     with (
         tempfile.TemporaryDirectory(prefix="gpushare-benchmark-") as made,
         sharing(way, Path(made)) as (prefix_of, more),
@@ -97,7 +97,7 @@ def measured(programs: list[Program], way: str, seconds: float, trace: Path | No
 
 @contextmanager
 def sharing(way: str, folder: Path) -> Iterator[tuple[Callable[[Program], list[str]], dict[str, str]]]:
-    """What stands before each program's command in this way, and what is in its environment.
+    """The prefix of each program's command in this way, and its environment.
 
     Ways are ``slices``, ``mps``, ``run:POLICY`` and ``mps+run:POLICY``.
     """
@@ -125,20 +125,20 @@ def sharing(way: str, folder: Path) -> Iterator[tuple[Callable[[Program], list[s
 
 
 def rates(result: dict[str, Any]) -> dict[str, float]:
-    """What is compared: steps a second, or latencies."""
+    """The values to compare: steps per second, or latencies."""
     if "steps_per_s" in result:
         return {"steps_per_s": result["steps_per_s"]}
     return {f"{part}.{name}": value for part in ("first_token", "token") for name, value in result[part].items()}
 
 
 def ratios(shared: dict[str, Any], alone: dict[str, Any]) -> dict[str, float]:
-    """To what it was alone."""
+    """Ratios to the values alone."""
     before = rates(alone)
     return {name: value / before[name] for name, value in rates(shared).items()}
 
 
 def main() -> None:
-    """Measures what the file does not have yet."""
+    """Makes the measurements that the file does not have yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loads", default="light,busy,trainings")
     parser.add_argument("--ways", default="slices,mps,run:effisha-static,mps+run:effisha-static")
@@ -156,7 +156,7 @@ def main() -> None:
 
 
 def one_round(kept: dict[str, Any], number: int, load: str, chosen: argparse.Namespace) -> None:
-    """Each program alone, and then all of them in every way."""
+    """Runs each program alone, and then all of them in every way."""
     programs = loads(chosen.requests)[load]
     if len(kept["rounds"]) <= number:
         kept["rounds"].append({})
@@ -171,7 +171,7 @@ def one_round(kept: dict[str, Any], number: int, load: str, chosen: argparse.Nam
 
 
 def report(kept: dict[str, Any]) -> None:
-    """Medians of the rounds' ratios to what was alone in the same round."""
+    """Medians of the rounds' ratios to the values alone in the same round."""
     collected: dict[tuple[str, str, str, str], list[float]] = {}
     for each_round in kept["rounds"]:
         for load, found in each_round.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that begin to be measured at the same time: each says that it is ready and waits for all others."""
+"""Synchronizes the start of measurements: each program reports that it is ready and waits for all others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ PATIENCE_S = 180.0
 
 
 def begin(folder: Path | None, name: str) -> None:
-    """Says that this program is ready, and waits until ``folder`` has a file ``go``; without a folder it goes on."""
+    """Reports that this program is ready, and waits until ``folder`` has a file ``go``.
+
+    Without a folder it returns at once.
+    """
     if folder is None:
         return
     (folder / f"{name}.ready").touch()

@@ -33,7 +33,7 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Of (sequences, tokens, width)."""
+        """Input of shape (sequences, tokens, width)."""
         count, tokens, width = x.shape
         parts = self.inner(self.norms[0](x)).view(count, tokens, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4)
@@ -47,8 +47,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--seconds", type=float, default=10.0)
-    parser.add_argument("--steps", type=int, help="Instead of seconds.")
-    parser.add_argument("--deterministic", action="store_true", help="And print the hash of the weights.")
+    parser.add_argument("--steps", type=int, help="Number of steps, instead of seconds.")
+    parser.add_argument("--deterministic", action="store_true", help="Also print the hash of the weights.")
     parser.add_argument("--start", type=Path, help="Folder in which programs wait for one another.")
     parser.add_argument("--name", default="training")
     chosen = parser.parse_args()
@@ -78,7 +78,7 @@ def main() -> None:
     while done < chosen.steps if chosen.steps else time.perf_counter() < began + chosen.seconds:
         step()
         done += 1
-        if done % 4 == 0:  # as training loops do that print their loss now and then
+        if done % 4 == 0:  # as training loops that print their loss periodically
             torch.cuda.synchronize()
     torch.cuda.synchronize()
     took = time.perf_counter() - began

@@ -51,8 +51,10 @@ def validation() -> dict[str, Any]:
     rows = []
     for figure, numbers in found["figures"].items():
         ways = [each for each in found["by_way"] if each["figure"] == figure and each["way"]]
-        rows.append({"figure": figure, "way": f"all {len(ways)}" if ways else ""} | numbers)
-        rows += ways if len(ways) > 1 else []
+        if len(ways) == 1:
+            rows += ways
+        else:
+            rows += [{"figure": figure, "way": f"all {len(ways)}" if ways else ""} | numbers, *ways]
     where = run(f"simulated H100 against the recording of {found['date'][:10]}", command)
     return {"run": where, "tables": [{"title": "errors", "rows": rows, "note": ""}]}
 

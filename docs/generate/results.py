@@ -49,8 +49,7 @@ def section(content: Mapping[str, Any], spec: Mapping[str, Any]) -> list[str]:
     if "rows" in spec or "from" in spec:
         found = table(content, spec)
         parts += [found.origin, markdown(found.columns, found.rows)]
-    note = spec.get("note") or (stored(spec["from"]).get("note") if spec.get("from", {}).get("with_note") else None)
-    parts += [note] if note else []
+    parts += [spec["note"]] if "note" in spec else []
     for each in spec.get("pictures", []):
         parts += [f"![{each['shows']}](../images/{each['file']})", f"*{each['caption']}*"]
     return parts

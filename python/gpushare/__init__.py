@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Share one GPU among several applications under a policy, and see what each policy is worth.
+"""Schedules CUDA kernels from several applications on one GPU under a policy, and compares policies.
 
 >>> import gpushare as gs
 >>> pairs = gs.bundled_workload("ercbench").pairs()
@@ -8,6 +8,7 @@
 True
 """
 
+from gpushare import reports as reports  # what results, runs and workloads are shown by
 from gpushare._core import (
     Cancelled,
     CudaError,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m gpushare`` is the command ``gpushare``."""
+"""Runs the command line: ``python -m gpushare`` is the command ``gpushare``."""
 
 from gpushare.cli import main
 

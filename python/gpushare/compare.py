@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The main job: the same workloads under several policies, side by side."""
+"""Compares policies: runs the same workloads under each of them."""
 
 from __future__ import annotations
 
@@ -52,29 +52,30 @@ def compare(
     profile_missing: bool = False,
     progress: bool | None = None,
 ) -> Result:
-    """Runs every workload under every policy and keeps all runs.
+    """Runs every workload under every policy and returns all runs.
 
     Args:
-        workload: one, or several.
-        policies: names of built-in policies and instances of your own, in the order of the tables; all built-in
-            ones if left out. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
-            ``green-contexts:40,92``: what CUDA does by itself with the original kernels. A name
-            of a built-in one may have an ordering before it, as in ``cumas+srtf``: docs/reference/policies.md.
+        workload: one workload, or several.
+        policies: names of built-in policies and instances of :class:`gpushare.Policy`, in the order of the tables;
+            default: all built-in policies. On a GPU also ``hardware-serial``, ``hardware-streams``,
+            ``hardware-priority`` and ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An
+            ordering may stand before the name of a built-in policy, as in ``cumas+srtf``: docs/reference/policies.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
-        seed: of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`); a GPU
-            brings variation of its own, and its repeats are numbered from 0.
-        timeout: how long a run on a GPU may take, in seconds.
-        profile_missing: on a GPU, before the runs, profile those kernels of the workloads that have no profile there,
-            and keep the profiles as ``gpushare profile`` does. A warning names those of which none can be had
-            (docs/guide/profile.md).
+        seed: the seed of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`).
+            On a GPU the repeats are numbered from 0.
+        timeout: longest duration of one run on a GPU, in seconds.
+        profile_missing: on a GPU, before the runs, profile the kernels of the workloads that have no profile for this
+            GPU, and store the profiles as ``gpushare profile`` does (docs/guide/profile.md). A warning names the
+            kernels that cannot be profiled.
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
 
     Returns:
-        The result. A policy that fails is listed in ``result.errors`` with what it said; the others are not affected.
+        The result. A policy that fails is listed in ``result.errors`` with its message; the other policies are not
+        affected.
 
     Raises:
-        InvalidInput: a workload, a policy's name or the device cannot be, or two policies share a name.
+        InvalidInput: a workload, a policy's name or the device is not valid, or two policies share a name.
         CudaError: there is no such GPU, or a kernel faulted.
         TimeoutError: a run on a GPU took longer than ``timeout``.
 

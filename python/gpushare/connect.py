@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way to a server that shares a GPU among processes."""
+"""Connects to the server that shares a GPU among processes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def connect(
     """A session with the server (``gpushare serve``), with the methods of :class:`gpushare.Session`.
 
     Args:
-        path: of the server's socket; None: GPUSHARE_SOCKET, else the user's own server.
-        device: one of the server's; None: its first.
-        memory_patience_s: how long an array may wait until others have freed enough memory.
+        path: path of the server's socket; None: the environment variable GPUSHARE_SOCKET, else the server of this user.
+        device: one of the server's devices; None: the first.
+        memory_patience_s: seconds that an array waits for device memory that other applications hold.
 
     Raises:
         DaemonGoneError: there is no server.
-        DeviceLostError: there is one, which cannot open its device.
-        RefusedError: the server does not let this user in, or is another user's and was not named.
+        DeviceLostError: the server cannot open its device.
+        RefusedError: the server does not accept this user; or it belongs to another user and ``path`` does not name it.
 
     >>> import gpushare as gs
     >>> with gs.connect() as session:  # doctest: +SKIP

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of their own for what may crash or hang: code that calls CUDA's libraries.
+"""Starts separate processes for code that may crash or hang: calls into CUDA's libraries.
 
-A program is a file with a ``main(core)``. It gets the compiled core and has none of gpushare's other modules and no
-site packages, which cost more to import than such a program runs.
+A program is a file with a ``main(core)``. It gets the compiled core, and imports neither gpushare's other modules nor
+site packages: importing those would take longer than the program runs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from types import ModuleType
 
 
 def command_for(program: str) -> list[str]:
-    """The command line that starts the program, which is the path of its file."""
+    """The command line that starts a program, given the path of its file."""
     from gpushare import _core
 
     return [sys.executable, "-I", "-S", __file__, program, _core.__file__]
 
 
 def leads_session() -> bool:
-    """Is this process the first of its session, so that Ctrl-C in another's terminal does not reach what it starts?
+    """Whether this process leads its session, and so receives no Ctrl-C from the terminal of another one.
 
-    Then that stays in its group, and can be ended with it.
+    If it does, the processes that it starts stay in its process group and are ended with the group.
     """
     return os.getsid(0) == os.getpid()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices by name or file: ``cuda:0`` is a GPU, ``sim:NAME`` or ``NAME`` a simulated one."""
+"""Finds devices by name or file: ``cuda:0`` is a GPU, ``sim:NAME`` or ``NAME`` a simulated device."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def device(name: str | Path | Device = "auto", preferred: str | None = None) -> 
         name: ``"cuda:0"`` (a GPU, as the scheduler sees it), ``"sim:h100"`` or ``"h100"``, a path to a TOML file, a
             :class:`Device` (returned as it is), or ``"auto"``: the environment variable GPUSHARE_DEVICE where it is
             set, else ``preferred``, else ``"h100"``.
-        preferred: what ``"auto"`` means if the environment says nothing (a workload's own device).
+        preferred: the device for ``"auto"`` where the environment variable is not set (a workload's device).
 
     Raises:
         InvalidInput: there is no such device (the message lists the known ones), or its file is wrong.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A policy that gives every application SMs of its own, and holds them at most so full."""
+"""A policy with a fixed set of SMs and a limit of residency per application."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpushare.policy import Plan, Policy
 
 @dataclass(frozen=True)
 class Part:
-    """Some neighbouring SMs.
+    """A range of SMs.
 
     Attributes:
-        first: the first of them, by number.
-        sms: how many.
-        residency: blocks on each at most; None for as many as fit.
+        first: number of the first SM.
+        sms: number of SMs.
+        residency: largest number of blocks on each; None for maximum residency.
     """
 
     first: int
@@ -25,17 +25,17 @@ class Part:
     residency: int | None = None
 
     def quota(self, launch: RunningLaunch, all_sms: int) -> list[int]:
-        """Per SM."""
+        """The quota per SM."""
         most = launch.max_residency if self.residency is None else min(self.residency, launch.max_residency)
         return [0] * self.first + [most] * self.sms + [0] * (all_sms - self.first - self.sms)
 
 
 class FixedParts(Policy):
-    """The same parts of the GPU throughout, by application.
+    """A fixed partition of the GPU by application.
 
     Args:
-        words: for tables.
-        parts: by the application's name.
+        words: the name in tables.
+        parts: parts by the application's name.
     """
 
     def __init__(self, words: str, parts: Mapping[str, Part]) -> None:
@@ -44,10 +44,10 @@ class FixedParts(Policy):
 
     @property
     def name(self) -> str:
-        """In tables."""
+        """The name in tables."""
         return self._words
 
     def decide(self, state: State) -> Plan:
-        """Whoever runs gets what is his."""
+        """Gives every running application its part."""
         sms = state.device.sms
         return Plan({launch: self._parts[launch.application].quota(launch, sms) for launch in state.running})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a sharing policy in Python: subclass :class:`Policy`, override ``decide``, and hand it to ``compare``."""
+"""Base class of sharing policies in Python: subclass :class:`Policy`, override ``decide``, pass an instance."""
 
 from __future__ import annotations
 
@@ -21,21 +21,22 @@ Quota = int | Sequence[int]
 
 @dataclass(frozen=True)
 class Plan:
-    """What a policy answers: who may have how many blocks on each SM.
+    """A policy's decision: the quota of each launch, in blocks per SM.
 
     Args:
         shares: maps a launch (an element of ``state.running``, or its ``id``) to its quota in blocks per SM: one int
             for all SMs, or a sequence with one int per SM, each in ``0..launch.max_residency``. The order of the
-            mapping is the rank order, first served first. A launch that is left out gets nothing.
-        wake_at_ns: ask again at this time (nanoseconds since the start of the run), even if nothing happens.
-        whole_up_to_ns: a launch that a GPU expects to end within so many nanoseconds may run as it was written, which
-            is faster, and then cannot be preempted. Simulated devices preempt it all the same.
-        leaves_rest: launches of ``shares`` whose quotas are limits even where they are ``max_residency``: where such a
-            launch has its quota of an SM, lower ranks may use the rest. On a GPU it does not run as it was written.
+            mapping is the rank order, highest rank first. A launch that is left out gets no SM.
+        wake_at_ns: ask for a new plan at this time (nanoseconds since the start of the run), even without an event.
+        whole_up_to_ns: a launch with an expected remaining time on a GPU of at most this many nanoseconds may run as
+            the original kernel, which is faster and cannot be preempted. Simulated devices preempt it all the same.
+        leaves_rest: launches of ``shares`` with quotas that are limits even where they equal ``max_residency``: on an
+            SM where such a launch has reached its quota, lower ranks may use the remaining room. On a GPU it does not
+            run as the original kernel.
 
-    On every SM a launch that has blocks left to start and may start them holds the room for itself; lower ranks get
-    what is left once its last block has started. A quota below ``max_residency``, and one in ``leaves_rest``, leaves
-    room to lower ranks.
+    On every SM a launch that has blocks left to start, and quota for them, reserves the room for itself; lower ranks
+    get the remaining room once its last block has started. A quota below ``max_residency``, and one in ``leaves_rest``,
+    leaves room to lower ranks.
 
     >>> Plan({0: 4, 1: [2, 2, 0]}).shares[1]
     [2, 2, 0]
@@ -56,11 +57,11 @@ WANTED = (
 
 
 class Policy:
-    """Decides who runs where. Override :meth:`decide`; the rest has working defaults.
+    """Decides which launches get which SMs. Subclasses override :meth:`decide`; the rest has working defaults.
 
-    A policy is a function of the events it has seen and of the seed that :meth:`begin` hands it: no clock, no threads,
-    no random numbers from elsewhere. Every run gets a deep copy of the instance that you hand over, so state from one
-    run never reaches another.
+    A policy is a function of its events and of the seed that :meth:`begin` receives: it reads no clock, starts no
+    threads and takes no random numbers from elsewhere. Every run gets a deep copy of the instance, so no state passes
+    from one run to another.
 
     >>> class LatestFirst(Policy):
     ...     def decide(self, state):
@@ -71,43 +72,46 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """The name in tables and plots; the class's name unless you override it."""
+        """The name in tables and plots; by default the class's name."""
         return type(self).__name__
 
     def begin(self, seed: int) -> None:
-        """Called once at the beginning of a run, before all else; does nothing by default.
+        """Called once at the beginning of a run, before all other methods; does nothing by default.
 
-        A policy that leaves something to chance makes its generator here, ``self.random = random.Random(seed)``, so
-        that equal runs are equal and repeats differ.
+        A policy with random choices creates its generator here, ``self.random = random.Random(seed)``, so that equal
+        runs are equal and repeats differ.
 
         Args:
-            seed: 64 bits. It follows from the policy's name and the run's seed: that of :func:`gpushare.run`; in
+            seed: 64 bits. It follows from the policy's name and the run's seed: the seed of :func:`gpushare.run`; in
                 repeat ``i`` of :func:`gpushare.compare` ``seed + i``, on a GPU ``i``; in a session 0.
         """
 
     def decide(self, state: State) -> Plan:
-        """The plan for this state. Called when :meth:`wants` says so and at least one launch is running."""
+        """The plan for this state. Called when :meth:`wants` is true and at least one launch is running."""
         raise NotImplementedError(f"{type(self).__name__} must override decide(self, state) and return a gpushare.Plan")
 
     def admits(self, launch: RunningLaunch, state: State) -> bool:
-        """May a launch that has just arrived begin at once, ahead of all others and with all that it can have?
+        """Whether a launch that has just arrived starts at once, ahead of all others and at its full residency.
 
-        Asked once, before :meth:`observe` hears of the arrival; never by default. The policy has kept room for it, by
-        smaller quotas of the others: nobody makes any. :meth:`decide` leaves it out, and a plan that names it holds for
-        it from then on. On a GPU it runs as it was written and cannot be preempted; of many that have been admitted
-        eight are there at a time, and the others begin when these end.
+        Asked once, before :meth:`observe` is called for the arrival; by default False. The policy is responsible for
+        the room, by smaller quotas of the other launches: no launch is preempted for it. :meth:`decide` leaves it out;
+        a plan that names it applies to it from then on. On a GPU it runs as the original kernel and cannot be
+        preempted; at most eight admitted launches are resident at a time, and the others start when these end.
         """
         return False
 
     def wants(self, event: Event) -> bool:
-        """Is a new plan needed after this event?
+        """Whether a new plan is needed after this event.
 
         By default when a launch arrives or ends, ``wake_at_ns`` is due, or a priority changes.
         """
         return event.kind in WANTED
 
     def observe(self, event: Event, state: State) -> None:
-        """Called after every event, before :meth:`wants`. For predictors and memory; does nothing by default."""
+        """Called after every event, before :meth:`wants`, for policies that predict or store.
+
+        Does nothing by default.
+        """
 
 
 def policy_name(policy: str | Policy) -> str:
@@ -119,10 +123,10 @@ def policy_name(policy: str | Policy) -> str:
 
 
 def own_policy(policy: str | Policy) -> str | Policy:
-    """What a session keeps for itself: a copy, where it is one of the user's.
+    """The policy as a session stores it: a copy of a :class:`Policy` instance, or the name.
 
     Raises:
-        InvalidInput: it is no policy.
+        InvalidInput: it is neither.
     """
     if not isinstance(policy, str | Policy):
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
@@ -136,7 +140,7 @@ def oracles() -> set[str]:
 
 @contextmanager
 def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """What a policy raises becomes a PolicyError that names it; Ctrl-C, and what others raise, stays what it is."""
+    """Turns an exception of a policy into a PolicyError that names it; Ctrl-C and the exceptions ``but_for`` pass."""
     try:
         yield
     except PolicyError as error:

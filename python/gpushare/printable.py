@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reaches a terminal or a log goes through here: names come from files and from other people's programs."""
+"""Escapes untrusted text for terminals and logs: names come from files and from other users' programs."""
 
 from __future__ import annotations
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    r"""The text without what would move a terminal's cursor, change its title, or turn the order of what follows.
+    r"""The text with control characters escaped: they could move a cursor, change a title or reorder text.
 
     Args:
-        text: anybody's.
-        lines: whether line breaks and tabs stay; in a name they could feign a line of somebody else's.
+        text: untrusted text.
+        lines: whether line breaks and tabs stay; within a name a line break could forge another line of the output.
 
     >>> printable("alice\x1b[2J@3")
     'alice\\x1b[2J@3'

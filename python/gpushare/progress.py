@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress bars: on stderr, only on a terminal, only for what takes longer than a second."""
+"""Progress bars on stderr: only on a terminal, and only for operations that take longer than a second."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Item = TypeVar("Item")
 
 
 def tracked(items: Iterable[Item], total: int, what: str, show: bool | None = None) -> Iterator[Item]:
-    """Passes the items through and shows how many of ``total`` have come.
+    """Yields the items and shows how many of ``total`` have been yielded.
 
     Args:
-        items: what to pass through.
-        total: how many there will be.
-        what: the words before the bar.
-        show: True or False to force it; None shows it on a terminal once a second has passed.
+        items: the items to yield.
+        total: their number.
+        what: the label before the bar.
+        show: True or False forces the bar or suppresses it; None shows it on a terminal once a second has passed.
 
     >>> list(tracked([1, 2], total=2, what="doubling", show=False))
     [1, 2]

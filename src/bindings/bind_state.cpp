@@ -42,7 +42,7 @@ py::array_t<std::int64_t> per_sm(const LaunchView& launch, Field field) {
   return values;
 }
 
-/// On which terms its application shares the GPU.
+/// The sharing terms of a launch's application.
 void bind_terms(py::class_<LaunchView>& launch) {
   const auto application = [](const LaunchView& view) -> const Application& {
     return view.snapshot->state.application(view->application);

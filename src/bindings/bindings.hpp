@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per topic, each in the file of its name. Logic stays in the core: here are names, units and views.
+// One function per topic, each in the file of its name. Logic stays in the core; bindings are names, units and views.
 #pragma once
 
 #include <pybind11/pybind11.h>

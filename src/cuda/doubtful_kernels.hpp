@@ -6,8 +6,8 @@
 
 namespace gpushare::cuda {
 
-/// Kernels of which a launch should have been over soon and was not. They are preemptible until one takes
-/// as long again as is known of them.
+/// Kernels with a launch that took much longer than predicted. They are preemptible until a launch takes its usual time
+/// again.
 class DoubtfulKernels {
  public:
   void add(KernelId kernel) { doubts_[kernel] = true; }

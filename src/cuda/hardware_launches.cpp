@@ -24,7 +24,7 @@ void HardwareLaunches::launch(CUfunction function, const Extent& grid, const Dev
   CUstream stream = taken.stream.get();
   for (CUevent event : behind) GPUSHARE_CU(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT));
   launch_grid(function, grid, code, last_argument, stream);
-  // Before its end is marked: a kernel may have faulted by then, and whose it was is to be known.
+  // Before its end is marked: a kernel may have faulted by then, and its launch has to be known.
   under_way_.push_back({std::move(taken), level, {}});
   had_any_ = true;
   under_way_.back().end = completions_.mark(stream);

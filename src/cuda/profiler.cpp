@@ -22,7 +22,7 @@ std::vector<double> Profiler::values() const { return {}; }
 
 namespace {
 
-/// CUPTI's structures say their own size, so that older and newer libraries understand each other.
+/// CUPTI's structures contain their size, so that older and newer libraries understand each other.
 #define GPUSHARE_CUPTI_PARAMETERS(type, name) \
   type##_Params name{};                       \
   name.structSize = type##_Params_STRUCT_SIZE
@@ -38,7 +38,7 @@ std::string chip_name(const Cupti& api, CUdevice device) {
   return parameters.pChipName;
 }
 
-/// Which counters this very GPU has and may be read.
+/// The counters that this GPU has and that may be read.
 Image counter_availability(const Cupti& api, CUcontext context) {
   GPUSHARE_CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability, parameters);
   parameters.ctx = context;
@@ -57,7 +57,7 @@ struct Profiler::Parts {
       : resources(used), api(opened), stream(make_stream(used.context)), names(std::move(metrics)) {
     for (const std::string& name : names) name_pointers.push_back(name.c_str());
   }
-  /// Of whatever open() has come to.
+  /// Releases whatever open() has opened.
   ~Parts() { detach(); }
 
   void open() {
@@ -115,7 +115,7 @@ struct Profiler::Parts {
     setup.counterDataImageSize = data.size();
     setup.pCounterDataImage = data.data();
     setup.range = CUPTI_UserRange;
-    // Not the replay of kernels, for which CUPTI would save and put back all memory that they write.
+    // Without CUPTI's replay of kernels, which would save and restore all memory that they write.
     setup.replayMode = CUPTI_UserReplay;
     setup.maxRangesPerPass = 1;
     setup.numNestingLevels = 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker counts of an application's jobs, for the status. Filled by the threads that end jobs, which no Python
-// code holds up. Times are those of CLOCK_MONOTONIC, in nanoseconds.
+// Counts an application's jobs, for the status. Filled by the threads that end jobs, which wait for no Python code.
+// Times are those of CLOCK_MONOTONIC, in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace gpushare::daemon {
 
-/// How an application fares. Its jobs run one after the other, so their times alone add up.
+/// The progress of an application. Its jobs run one after the other, so their times alone add up.
 struct ApplicationTotals {
   std::uint64_t unfinished = 0;
   std::uint64_t ended = 0;
-  std::int64_t turnaround = 0;        ///< of those that have ended, summed
+  std::int64_t turnaround = 0;        ///< sum over the jobs that have ended
   std::int64_t in_system = 0;         ///< with a job there (time_in_system.hpp)
-  std::optional<double> alone = 0.0;  ///< nullopt: nobody knows
+  std::optional<double> alone = 0.0;  ///< nullopt: unknown
 
   /// Normalized turnaround; nullopt while no job has ended, or where a time alone is unknown.
   std::optional<double> ntt() const;
@@ -27,7 +27,7 @@ struct ApplicationTotals {
 class ApplicationAccount {
  public:
   void submitted(std::int64_t now);
-  /// `alone`: how long the job takes with nobody else there, in nanoseconds.
+  /// `alone`: how long the job takes without other work on the device, in nanoseconds.
   void ended(std::int64_t submitted, std::int64_t now, JobStatus status, std::optional<double> alone);
   ApplicationTotals totals() const;
 

@@ -98,13 +98,13 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
     command.header.job = last_job() + 1;  // others may have written meanwhile, and may as soon as the lock is free
     if (!commands_.write({part_of(command), second, third})) return false;
     last_job_.store(command.header.job, std::memory_order_relaxed);
-    jobs_.emplace(command.header.job, Kept{.owner = owner});
+    jobs_.emplace(command.header.job, JobRecord{.owner = owner});
     return true;
   };
   const auto write_or_announce = [&] {
     if (is_gone_) return false;
     if (try_write()) return true;
-    commands_.announce_sleep();  // and once more: ring.hpp says why
+    commands_.announce_sleep();  // and tries once more: see ring.hpp
     return try_write();
   };
   if (is_gone_ || !try_write()) {
@@ -118,7 +118,7 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
   return command.header.job;
 }
 
-/// Of those who wait, this thread sees to the ring. Made and destroyed with the lock.
+/// This thread reads the ring for all waiting threads. Made and destroyed with the lock.
 class ClientPort::Leading {
  public:
   explicit Leading(ClientPort& port) : port_(port) {
@@ -140,7 +140,7 @@ class ClientPort::Leading {
 template <typename Ready>
 bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready) {
   for (bool is_ready = false;;) {
-    collect();  // also what came before whoever led has said where to sleep
+    collect();  // also records that came before the last leader announced its sleep
     if (is_ready || ready()) return true;
     if (is_gone_) throw PeerGone("the gpushare worker has ended, or the connection was closed");
     if (Clock::now() >= deadline) return false;
@@ -152,7 +152,7 @@ bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadlin
   }
 }
 
-/// Until there is something to look at, or it is ready: that is asked once, for to ask may be to do it.
+/// Runs until there is a record, or the caller is ready. `ready` is called once, as it may have effects.
 template <typename Ready>
 bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready) {
   const Leading leading(*this);
@@ -166,8 +166,8 @@ bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Rea
   bool is_ready = false;
   if (!is_there && !is_gone_) {
     completions_.announce_sleep(Sleeper::AtWord);
-    is_ready = ready();                               // and once more, as is asked for records: ring.hpp says why
-    if (waiting_senders_ > 0) changed_.notify_all();  // for room there may be since, of which nobody could be told
+    is_ready = ready();                               // once more after the announcement: see ring.hpp
+    if (waiting_senders_ > 0) changed_.notify_all();  // the ring may have got room since, without a wake-up
     if (!is_ready && !completions_.has_record_after(position)) {
       lock.unlock();
       sleep(deadline);
@@ -179,7 +179,7 @@ bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Rea
   return is_ready;
 }
 
-/// While nobody leads, who takes what has ended hears the bell, if it rests.
+/// Without a leader, the thread that takes ended jobs hears the bell, if it rests.
 void ClientPort::announce_rest() {
   if (rests_) {
     completions_.announce_sleep();
@@ -188,7 +188,7 @@ void ClientPort::announce_rest() {
   }
 }
 
-/// Hears the end of the worker a little late where nobody listens to the bell.
+/// Notices the end of the worker a little late where no thread listens to the bell.
 void ClientPort::sleep(Deadline deadline) {
   const auto longest = std::min<Clock::duration>(deadline - Clock::now(), longest_sleep);
   if (completions_.sleep_at_word(longest) || !doorbell_.is_hung_up()) return;
@@ -229,7 +229,7 @@ void ClientPort::keep(std::span<const std::byte> record) {
   if (tells_ended_) ended_.push_back(wire.job);
 }
 
-std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
+std::optional<JobCompletion> ClientPort::wait(JobNumber job, Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
   auto found = jobs_.find(job);
@@ -256,7 +256,7 @@ Awaited ClientPort::await(JobNumber job, Duration timeout) {
   const bool is_over = wait_until(lock, Clock::now() + timeout, [&] { return this->is_over(job); });
   if (const auto found = jobs_.find(job); found != jobs_.end()) {
     awaited.job = is_over ? Awaited::Job::Ended : Awaited::Job::Unfinished;
-    found->second.waiting = is_over ? 0 : found->second.waiting - 1;  // others who wait find it gone
+    found->second.waiting = is_over ? 0 : found->second.waiting - 1;  // other waiting threads find it gone
   }
   take_ended(awaited.ended);
   return awaited;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientPort, the part that tells of jobs that have ended and for which nobody waits, and that ends the connection.
+// The part of ClientPort that reports ended jobs without waiting threads, and that ends the connection.
 #include <algorithm>
 
 #include "daemon/channel/peer_errors.hpp"
@@ -21,13 +21,13 @@ bool ClientPort::take_all_ended(std::vector<EndedJob>& told) {
   collect();
   rests_ = !std::exchange(has_ended_unled_, false) && left_.empty();
   if (!is_led_) announce_rest();
-  collect();  // ring.hpp says why
+  collect();  // see ring.hpp
   told = std::exchange(left_, {});
   take_ended(told);
   return !rests_;
 }
 
-/// But for those that somebody waits for.
+/// Leaves out the jobs with waiting threads.
 void ClientPort::take_ended(std::vector<EndedJob>& told) {
   std::erase_if(ended_, [&](JobNumber job) {
     const auto found = jobs_.find(job);
@@ -57,11 +57,11 @@ std::vector<EndedJob> ClientPort::abandon() {
   const std::lock_guard lock(mutex_);
   try {
     collect();
-  } catch (const PeerViolation&) {  // then that was all
+  } catch (const PeerViolation&) {  // then there is nothing more to read
   }
   std::vector<EndedJob> told = std::exchange(left_, {});
   for (auto& [job, kept] : jobs_) {
-    Completion lost{.is_lost = true};
+    JobCompletion lost{.is_lost = true};
     told.push_back({job, kept.completion ? std::move(*kept.completion) : lost, kept.owner});
   }
   jobs_.clear();

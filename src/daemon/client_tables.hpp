@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client's handles stand for. Control messages put entries in; commands in the ring name them.
+// The objects of a client's handles. Control messages add entries; commands in the ring name them.
 #pragma once
 
 #include <algorithm>
@@ -20,22 +20,22 @@ struct ApplicationEntry {
   std::shared_ptr<ApplicationAccount> account{};     ///< where its jobs are counted, if anywhere
 };
 
-/// What a launch takes with nobody else there, in nanoseconds.
+/// The duration of a launch without other work on the device, in nanoseconds.
 struct AloneTime {
   double per_block = 0;  ///< with the whole GPU at work
   double of_first = 0;
   double of(double blocks) const { return std::max(blocks * per_block, of_first); }
 };
 
-/// A kernel as it is launched: with one shape of block and so much shared memory, because what schedulers know of it
-/// depends on both.
+/// A kernel with one shape of block and one amount of shared memory, because a scheduler's knowledge of it depends on
+/// both.
 struct KernelEntry {
   std::string name;
-  std::shared_ptr<const void> owner{};          ///< goes last, and with it what the code needs
   std::optional<std::size_t> argument_bytes{};  ///< the size of its parameters; nullopt: nobody looks at them
+  std::shared_ptr<const void> owner{};          ///< goes last, and with it what the code needs
   std::shared_ptr<const void> code{};           ///< for the sink alone
   std::vector<std::uint32_t> pointers{};        ///< among the arguments: only an array, or 0, may be there
-  std::optional<AloneTime> alone{};             ///< where a profile says so
+  std::optional<AloneTime> alone{};             ///< from a profile, if there is one
 };
 
 struct ArrayEntry {

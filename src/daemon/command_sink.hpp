@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between the data plane and what does the work: a session on a GPU, a simulated one, or an echo.
+// The seam between the data plane and the device: a session on a GPU, a simulated one, or an echo.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@ namespace gpushare::daemon {
 
 enum class ClientId : std::uint64_t {};
 
-/// A launch whose every number has been checked.
+/// A launch with all numbers checked.
 struct LaunchCommand {
   ClientId client{};
   std::shared_ptr<const ApplicationEntry> application;
   std::shared_ptr<const KernelEntry> kernel;
   std::array<std::uint32_t, 3> grid{};
   std::vector<std::byte> arguments;                       ///< with the arrays' addresses
-  std::vector<std::shared_ptr<const ArrayEntry>> arrays;  ///< to be kept until the job has ended
+  std::vector<std::shared_ptr<const ArrayEntry>> arrays;  ///< in use until the job has ended
   JobReply reply;
 };
 
@@ -42,14 +42,14 @@ struct CopyCommand {
 };
 
 /// Takes the commands of all clients, those of an application in order. Called by the port server's thread alone and
-/// must not block: while it does, nobody is served. It keeps the reply and uses it once, now or later, in any thread.
-/// It may throw InvalidInput instead, leaving the command as it is: then that is the reply.
+/// must not block: all clients would wait. It owns the reply and uses it once, now or later, in any thread. It may
+/// throw InvalidInput instead, without changing the command: that is the reply then.
 class CommandSink {
  public:
   virtual ~CommandSink() = default;
   virtual void launch(LaunchCommand&& command) = 0;
   virtual void copy(CopyCommand&& command) = 0;
-  /// No more commands of this client will come, and nobody waits for its jobs: what it has not started, never starts.
+  /// This client sends no more commands, and does not wait for its jobs: those that have not started never start.
   virtual void client_gone(ClientId client) noexcept = 0;
 };
 

@@ -98,7 +98,7 @@ std::uint64_t forget_allocation(AllocationKey key) {
   return allocations.remove(packed(key));
 }
 
-/// The table is left as it is: its parent may have been at it.
+/// The table is left as it is: a thread of the parent may have been changing it.
 void forget_allocations() {
   allocations_lock.unlock();
   allocations.clear();

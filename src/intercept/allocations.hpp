@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process has allocated on the GPU, by address: freeing does not say how much.
+// This process's allocations on the GPU, by address, because calls that free memory do not pass its size.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct AllocationKey {
   AllocationKind kind = AllocationKind::Address;
 };
 
-/// Where there is no memory for it, the allocation stays counted for good.
+/// Without host memory for the entry, the allocation stays counted for ever.
 void remember_allocation(AllocationKey key, std::uint64_t bytes);
 /// Its bytes; 0 where it is not known.
 std::uint64_t forget_allocation(AllocationKey key);

@@ -20,7 +20,7 @@ CUresult begun(CUresult (*function)(Parameters...), Parameters... arguments) {
   return result;
 }
 
-/// A capture that was spoilt ends by this, too, and says an error.
+/// A capture that was invalidated ends by this call, too, with an error.
 CUresult ended(decltype(real.cuStreamEndCapture) function, CUstream stream, CUgraph* graph) {
   const bool was_capturing = is_capturing(stream);
   const CUresult result = call(function, stream, graph);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which launches are captured: those are no work yet, and nothing may be put beside them.
+// Launches that are being captured: they are no work yet, and no event or mark may be added to them.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The beginning of CUDA in a process, and the ends of contexts, with which go the events and the pinned words in them.
+// The start of CUDA in a process, and the ends of contexts, which take their events and pinned words with them.
 #include "intercept/driver.hpp"
 #include "intercept/membership.hpp"
 #include "intercept/progress.hpp"

@@ -6,14 +6,15 @@
 namespace gpushare::intercept {
 namespace {
 
-/// What was launched, above the index of the words: one word, so that both are of the same record. 2^56 ns are years.
+/// The launched work, above the index of the words: in one word, so that both belong to the same record. 2^56 ns are
+/// years.
 struct EventRecord {
   std::atomic<std::uintptr_t> event;
   std::atomic<std::uint64_t> packed;
 };
 
 constexpr std::size_t most_events = 1 << 14;
-/// An event for which none of so many places is free is not followed.
+/// The number of places that are searched; an event without a free one is not tracked.
 constexpr std::size_t most_event_places = 32;
 
 /// Open addressing, without locks; nothing is removed, since handles come again.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which work of which stream a program's events stand behind: where one has passed, so has that.
+// The work of a stream that a program's event stands behind: when the event has passed, that work has ended.
 #pragma once
 
 #include "intercept/streams.hpp"
 
 namespace gpushare::intercept {
 
-/// What had been launched in a stream when an event was recorded in it; no words where that is not known.
+/// The work launched in a stream when an event was recorded in it; no words where that is not known.
 struct Recorded {
   StreamWords* words = nullptr;
   std::uint64_t launched = 0;

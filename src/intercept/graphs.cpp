@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs that are made ready to be launched: how many nodes each has.
+// Instantiated graphs: the number of nodes of each.
 #include "intercept/kernels.hpp"
 
 namespace gpushare::intercept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program waits for has ended: the page says so at once, though no mark has come. So a program that has nothing
-// to do is seen to have nothing, between its launches and the next ones.
+// When a program has waited for work, that work has ended, and the page is updated at once, before any mark. So a
+// program without work is known to be idle between its launches.
 #include "intercept/captures.hpp"
 #include "intercept/events.hpp"
 #include "intercept/membership.hpp"
@@ -9,17 +9,17 @@
 namespace gpushare::intercept {
 namespace {
 
-/// While a thread waits, its program has something to do, though it launches nothing.
-class Waiting {
+/// While a thread waits, its program counts as busy, though it launches nothing.
+class CountedWait {
  public:
-  explicit Waiting(const Membership* member) : member_(member) {
+  explicit CountedWait(const Membership* member) : member_(member) {
     if (member_ != nullptr) ++member_->slot->waiting;
   }
-  ~Waiting() {
+  ~CountedWait() {
     if (member_ != nullptr) --member_->slot->waiting;
   }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+  CountedWait(const CountedWait&) = delete;
+  CountedWait& operator=(const CountedWait&) = delete;
 
  private:
   const Membership* member_;
@@ -27,7 +27,7 @@ class Waiting {
 
 template <class Wait>
 CUresult waiting(const Wait& wait) {
-  const Waiting noted(this_member());
+  const CountedWait noted(this_member());
   return wait();
 }
 
@@ -43,7 +43,7 @@ CUresult waited_for_stream(CUstream stream, const Wait& wait) {
   return result;
 }
 
-/// `record` has the driver do it. A captured record is none: the event does not pass by it.
+/// `record` is the driver's call. A captured record does not count: the stream does not pass the event.
 template <class Record>
 CUresult recorded(CUevent event, CUstream stream, const Record& record) {
   const Membership* member = this_member();

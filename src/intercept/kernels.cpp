@@ -20,12 +20,12 @@ using programs::KernelRecord;
 using programs::LaunchKind;
 
 constexpr std::size_t most_launches = 1 << 15;
-/// Beyond these, what comes with a new shape has no shape: there is room for so many handles more.
+/// Beyond this number of entries new shapes are not distinguished; the rest of the table is for new handles.
 constexpr std::size_t most_with_a_shape = most_launches / 2;
 constexpr std::size_t most_known_launches = most_launches / 4 * 3;
 
-/// Open addressing; nothing is removed, and readers need no lock. Handles of code that was unloaded may come to mean
-/// another kernel: launches of that in a shape that the first one had are then taken for the first one.
+/// Open addressing; nothing is removed, and readers need no lock. After code was unloaded its handles may be used for
+/// other kernels: their launches in a known shape are counted as the earlier kernel's.
 std::array<KnownLaunch, most_launches> launches;
 std::atomic<std::size_t> known_launches = 0;
 Lock adding_launch;
@@ -62,7 +62,7 @@ const char* name_of_kernel(const void* handle) {
   return call(real.cuKernelGetName, &name, kernel) == CUDA_SUCCESS ? name : nullptr;
 }
 
-/// As the driver gives it. A handle of one kind may have been of the other before.
+/// The name that the driver gives. A handle may have been of the other kind before.
 const char* name_of(const void* handle) {
   const bool is_kernel = is_kernel_of_library(handle);
   const char* name = is_kernel ? name_of_kernel(handle) : name_of_function(handle);
@@ -107,8 +107,8 @@ KnownLaunch* added(const Membership& member, const LaunchedThing& thing, std::si
   return &entry;
 }
 
-/// Down at once and up by and by: where the host is slower than the GPU, what it takes between two events is in a
-/// sample, and the smallest has least of it.
+/// Falls at once and rises slowly: where the host is slower than the GPU, its time between two events is in the sample,
+/// and the smallest sample has least of it.
 std::uint64_t corrected(std::uint64_t predicted, std::uint64_t sample) {
   const std::uint64_t ns = std::max<std::uint64_t>(sample, 1);
   return predicted == 0 || ns < predicted ? ns : predicted + (ns - predicted) / 16;
@@ -119,11 +119,11 @@ std::uint64_t corrected(std::uint64_t predicted, std::uint64_t sample) {
 std::uint64_t KnownLaunch::samples(const Membership& member) const {
   const KernelRecord* found = thing.kind != LaunchKind::Graph ? record(member) : nullptr;
   return found != nullptr ? found->samples.load(std::memory_order_relaxed)
-                          : own_samples.load(std::memory_order_relaxed);
+                          : graph_samples.load(std::memory_order_relaxed);
 }
 
 std::uint64_t KnownLaunch::predicted_ns(const Membership& member) const {
-  if (const std::uint64_t own = own_predicted_ns.load(std::memory_order_relaxed)) return own;
+  if (const std::uint64_t own = graph_predicted_ns.load(std::memory_order_relaxed)) return own;
   const KernelRecord* found = record(member);
   const std::uint64_t predicted = found != nullptr ? found->predicted_ns.load(std::memory_order_relaxed) : 0;
   return predicted != 0 ? predicted : unknown_ns;
@@ -132,8 +132,8 @@ std::uint64_t KnownLaunch::predicted_ns(const Membership& member) const {
 void KnownLaunch::add_sample(const Membership& member, std::uint64_t ns) {
   KernelRecord* found = record(member);
   if (thing.kind == LaunchKind::Graph || found == nullptr) {
-    own_predicted_ns = corrected(own_predicted_ns, ns);
-    ++own_samples;
+    graph_predicted_ns = corrected(graph_predicted_ns, ns);
+    ++graph_samples;
   }
   if (found == nullptr) return;
   found->sampled_ns += ns;
@@ -146,15 +146,15 @@ KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, 
   KnownLaunch& entry = entry_of(thing, hash);
   if (entry.hash.load(std::memory_order_acquire) == hash) [[likely]]
     return &entry;
-  LaunchedThing kept = thing;
+  LaunchedThing stored = thing;
   if (known_launches.load(std::memory_order_relaxed) >= most_with_a_shape) {
-    kept.shape = {};
-    const std::uint64_t shapeless = hash_of(kept);
-    KnownLaunch& shared = entry_of(kept, shapeless);
+    stored.shape = {};
+    const std::uint64_t shapeless = hash_of(stored);
+    KnownLaunch& shared = entry_of(stored, shapeless);
     if (shared.hash.load(std::memory_order_acquire) == shapeless) return &shared;
   }
   const std::lock_guard lock(adding_launch);
-  return added(member, kept, 0, caller);
+  return added(member, stored, 0, caller);
 }
 
 void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller) {
@@ -163,8 +163,8 @@ void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nod
   KnownLaunch* entry = added(member, thing, nodes, caller);
   if (entry == nullptr) return;
   entry->record_index = record_index_of(member, thing, nodes, caller);
-  entry->own_samples = 0;
-  entry->own_predicted_ns = 0;
+  entry->graph_samples = 0;
+  entry->graph_predicted_ns = 0;
 }
 
 void forget_kernels() { adding_launch.unlock(); }

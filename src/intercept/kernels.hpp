@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this process knows of what it launches, by handle and shape: the record in the page, and thus how long it takes.
+// Finds the page's record, and thus the predicted time, of a launch by its handle and shape.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace gpushare::intercept {
 
-/// What a launch is, as its arguments say. `handle`: a CUfunction, a CUkernel, or a CUgraphExec, which has no shape.
+/// Identifies a launch by its arguments. `handle`: a CUfunction, a CUkernel, or a CUgraphExec, which has no shape.
 struct LaunchedThing {
   const void* handle = nullptr;
   programs::LaunchKind kind{};
@@ -23,12 +23,12 @@ struct LaunchedThing {
 constexpr std::uint64_t unknown_ns = 10'000;
 
 struct KnownLaunch {
-  alignas(64) std::atomic<std::uint64_t> hash;  ///< 0: nothing here yet
+  alignas(64) std::atomic<std::uint64_t> hash;  ///< 0: empty
   LaunchedThing thing;
   std::atomic<std::int32_t> record_index;  ///< into ProgramPage::kernels; -1: the page is full
-  /// Graphs of as many nodes share a record, but each is predicted by its own times.
-  std::atomic<std::uint32_t> own_samples;
-  std::atomic<std::uint64_t> own_predicted_ns;
+  /// Graphs with equal numbers of nodes share a record, but each is predicted by its samples alone.
+  std::atomic<std::uint32_t> graph_samples;
+  std::atomic<std::uint64_t> graph_predicted_ns;
   /// The first launch is not timed: with it the driver loads the kernel's code, which takes a hundred times as long.
   std::atomic<bool> was_launched;
 
@@ -41,10 +41,10 @@ struct KnownLaunch {
   void add_sample(const Membership& member, std::uint64_t ns);
 };
 
-/// `caller`: an address in the library that launches it. nullptr where this process has launched too many things.
+/// `caller`: an address in the library that launches it. nullptr where this process has launched too many kernels.
 KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, void* caller);
 
-/// A graph that has been instantiated; its handle may have been another's before.
+/// A graph that has been instantiated; its handle may have been another graph's before.
 void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller);
 
 }  // namespace gpushare::intercept

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every launch passes through: the gate, and the counts. In the common case it costs a load of the lease, a
-// lookup, and a few additions.
+// The path of every launch: the gate, and the counters. In the common case it costs a load of the lease, a lookup, and
+// a few additions.
 #include "intercept/captures.hpp"
 #include "intercept/gate.hpp"
 #include "intercept/kernels.hpp"
@@ -13,9 +13,9 @@ namespace {
 
 using programs::LaunchKind;
 
-/// Whether the scheduler has to be woken is seen after the work has been counted: it looks at that once more after it
-/// has cleared the word.
-void tell_scheduler(const Membership& member) {
+/// Called after the work has been counted: the scheduler checks the counters once more after it has cleared the word,
+/// so either sees the other's write.
+void wake_scheduler(const Membership& member) {
   std::atomic<std::uint32_t>& is_known = member.page->is_known_busy;
   if (is_known.load() != 0 || is_known.exchange(1) != 0) return;
   member.slot->last_launch_ns.store(now_ns(), std::memory_order_relaxed);
@@ -28,7 +28,7 @@ void count_launch(const Membership& member, KnownLaunch* known, StreamWords& wor
   if (record != nullptr) record->launches.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t predicted = known != nullptr ? known->predicted_ns(member) : unknown_ns;
   const std::uint64_t launched = words.progress->launched.fetch_add(predicted) + predicted;
-  tell_scheduler(member);
+  wake_scheduler(member);
   const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_relaxed));
   // Another thread may have marked more than this one has launched.
   const auto unmarked = static_cast<std::int64_t>(launched - words.marked.load(std::memory_order_relaxed));
@@ -42,7 +42,7 @@ std::uint64_t launches_so_far(const Membership& member, const KnownLaunch& known
   return record != nullptr ? record->launches.load(std::memory_order_relaxed) : 0;
 }
 
-/// `stream` as `named` names it; `launch` makes the launch. What it says is passed on, whatever that is.
+/// `stream` as `named` names it; `launch` makes the launch, and its result is passed on.
 template <class Launch>
 CUresult launched(const LaunchedThing& thing, CUstream stream, void* caller, const Launch& launch) {
   const Membership* member = this_member();
@@ -88,7 +88,7 @@ using namespace gpushare::intercept;
 
 #define GPUSHARE_CALLER __builtin_return_address(0)
 
-// Both flavours of each function differ in what they mean by stream 0 alone.
+// The two variants of each function differ only in the meaning of stream 0.
 #define GPUSHARE_LAUNCHES(suffix, otherwise)                                                                           \
   CUresult cuLaunchKernel##suffix(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,              \
                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,         \

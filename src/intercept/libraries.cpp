@@ -12,7 +12,7 @@ namespace gpushare::intercept {
 namespace {
 
 constexpr std::size_t most_kernel_handles = 1 << 17;
-/// Looking up a handle stops here as well: beyond so many neighbours it is not kept.
+/// A lookup stops after this many neighbours, too: a handle without a free place among them is not stored.
 constexpr std::size_t most_neighbours = 64;
 
 /// Open addressing, without locks; nothing is removed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory: what the program's processes have of it, its limit, and what they are told there is.
+// Device memory: the usage of the program's processes, its limit, and the free and total memory that they see.
 #include <algorithm>
 #include <cstdint>
 
@@ -27,30 +27,30 @@ bool is_within_limit(ProgramPage& page) {
   return bytes_of_program(page) <= limit;
 }
 
-/// Bytes that are counted before they are allocated: of two processes that ask at once for the last ones, none may get
-/// more than the limit. Given back unless they are kept.
+/// Bytes that are counted before they are allocated, so that two processes that allocate the last ones at the same time
+/// cannot exceed the limit together. Released unless confirmed.
 class Reservation {
  public:
   Reservation(const Membership& member, std::uint64_t bytes) : member_(member), bytes_(bytes) {
     const std::uint64_t limit = member.page->memory_limit_bytes;
     if (limit != 0 && bytes > limit) {
-      bytes_ = 0;  // counted for a moment, it would have other processes refused
+      bytes_ = 0;  // counting it for a moment would make other processes fail
       return;
     }
     member.slot->memory_bytes += bytes;
     is_granted_ = is_within_limit(*member.page);
   }
   ~Reservation() {
-    if (!is_kept_) member_.slot->memory_bytes -= bytes_;
+    if (!is_confirmed_) member_.slot->memory_bytes -= bytes_;
   }
   Reservation(const Reservation&) = delete;
   Reservation& operator=(const Reservation&) = delete;
 
   bool is_granted() const { return is_granted_; }
-  /// What was allocated may have become more.
+  /// The allocation may have become larger than requested.
   void keep(AllocationKey key, std::uint64_t bytes) {
     member_.slot->memory_bytes += bytes - bytes_;
-    is_kept_ = true;
+    is_confirmed_ = true;
     remember_allocation(key, bytes);
   }
 
@@ -58,10 +58,10 @@ class Reservation {
   const Membership& member_;
   std::uint64_t bytes_;
   bool is_granted_ = false;
-  bool is_kept_ = false;
+  bool is_confirmed_ = false;
 };
 
-/// `allocate` calls the driver; `key` and `bytes_got` say afterwards what that has allocated.
+/// `allocate` calls the driver; `key` and `bytes_got` then give the result.
 template <class Allocate, class Key, class Bytes>
 CUresult allocated(std::uint64_t bytes, const Allocate& allocate, const Key& key, const Bytes& bytes_got) {
   const Membership* member = this_member();
@@ -85,7 +85,7 @@ CUresult allocated_in_stream(const CUdeviceptr* address, std::uint64_t bytes, CU
   return is_captured(stream) ? allocate() : allocated_at(address, bytes, allocate);
 }
 
-/// Forgotten before it is freed: afterwards another thread may get the same address.
+/// Removed before it is freed: afterwards another thread may get the same address.
 template <class Free>
 CUresult freed(AllocationKey key, const Free& free) {
   const Membership* member = this_member();
@@ -121,7 +121,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, unsigned flags) {
   return allocated_at(address, bytes, [&] { return call(real.cuMemAllocManaged, address, bytes, flags); });
 }
 
-/// The driver says how wide the rows become.
+/// The driver chooses the width of the rows.
 CUresult cuMemAllocPitch_v2(CUdeviceptr* address, size_t* pitch, size_t width, size_t height, unsigned element) {
   return allocated(
       std::uint64_t{width} * height,

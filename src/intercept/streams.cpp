@@ -13,27 +13,27 @@ constexpr std::size_t most_handles = 512;  ///< a power of two
 constexpr std::size_t most_known = most_handles / 2;
 
 std::array<StreamWords, programs::most_streams> words;
-/// A handle and the index of its words in one word, so that both are seen at once: open addressing, nothing is removed.
-/// The driver gives a handle again when its stream is gone, and the next one then goes on with the words.
+/// A handle and the index of its words in one word, so that both are read at once. Open addressing; nothing is removed.
+/// The driver reuses the handle of a destroyed stream, and the next stream then continues with its words.
 std::array<std::atomic<std::uint64_t>, most_handles> handles;
 std::size_t known_handles = 0;
 Lock adding_stream;
 
-/// A thread's own stream has no handle of its own.
+/// A thread's default stream has no distinct handle, so its words are found by the thread.
 std::atomic<std::uint32_t> threads_begin = 1;  ///< another number in forked processes
 thread_local std::uint32_t thread_belongs_to = 0;
 thread_local StreamWords* words_of_thread = nullptr;
 
 std::size_t hash_of(std::uint64_t handle) { return (handle * 0x9e3779b97f4a7c15) >> 32; }
 
-/// With the lock: words that no stream has, or where all are taken those at the hash.
+/// With the lock: words without a stream, or where all are taken those at the hash.
 StreamWords& new_words(const Membership& member, CUstream stream, std::size_t hash) {
   const std::uint32_t taken = member.slot->streams.load(std::memory_order_relaxed);
-  const bool is_own = taken < programs::most_streams;
-  const std::size_t index = is_own ? taken : hash % programs::most_streams;
+  const bool is_unshared = taken < programs::most_streams;
+  const std::size_t index = is_unshared ? taken : hash % programs::most_streams;
   StreamWords& found = words[index];
-  found.is_shared = !is_own;
-  if (!is_own) return found;
+  found.is_shared = !is_unshared;
+  if (!is_unshared) return found;
   found.index = taken;
   found.progress = &member.slot->progress[index];
   found.marked = 0;

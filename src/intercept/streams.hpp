@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which words of the process's slot belong to which stream.
+// Assigns words of the process's slot to streams.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace gpushare::intercept {
 
-/// What no stream that can be created has. Functions for per-thread default streams mean another one by nullptr.
+/// A handle that no created stream has. By nullptr, functions for per-thread default streams mean another stream.
 enum class DefaultStream { Legacy, PerThread };
 
 /// A stream by a handle that means the same to every function.
@@ -20,7 +20,7 @@ inline CUstream named(CUstream stream, DefaultStream otherwise) {
   return otherwise == DefaultStream::Legacy ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
 }
 
-/// What this process knows of a pair of words, beside what stands there.
+/// This process's state for a pair of words, beside the words themselves.
 struct StreamWords {
   alignas(64) programs::StreamProgress* progress = nullptr;
   std::uint32_t index = 0;              ///< into ProcessSlot::progress
@@ -36,14 +36,14 @@ struct StreamWords {
   }
 };
 
-/// All of them that are in use, and how many these are.
+/// All words in use, and their number.
 std::array<StreamWords, programs::most_streams>& all_words();
 std::size_t words_in_use(const Membership& member);
 
-/// For a stream as `named` names it. Streams without words of their own share some.
+/// The words of a stream as `named` names it. Streams beyond the limit share words.
 StreamWords& words_of(const Membership& member, CUstream stream);
 
-/// Anything but a clear no counts as capturing: the legacy stream must not be touched while another one captures.
+/// Any answer but a clear no counts as capturing: the legacy stream must not be used while another one captures.
 inline bool is_capturing(CUstream stream) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   return call(real.cuStreamIsCapturing, stream, &status) != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;

@@ -90,7 +90,7 @@ def test_pairs_and_threes_are_measured_under_every_policy(tmp_path):
     options = ["--kernels", "triad,nbody,fft", "--sizes", "2,3", "--companies", "1", "--policies", "fifo,even,auto"]
     tables = measured(tmp_path, "companies", *options)
     by_title = {table["title"]: table["rows"] for table in tables}
-    assert [len(by_title[f"{words}: STP of each"]) for words in ("pairs", "companies of 3")] == [3, 1]
+    assert [len(by_title[f"{words}: STP of each"]) for words in ("pairs", "sets of 3")] == [3, 1]
     for row in by_title["pairs: all"]:
         assert 0 < row["least"] <= row["STP, geomean"]
 

@@ -72,7 +72,7 @@ def test_a_fit_does_not_undo_what_was_measured_meanwhile(monkeypatch):
     monkeypatch.setattr("gpushare.cli.profile.with_fit", fit_while_somebody_measures)
     said = profile("--fit").stderr
     assert [each.conditions for each in (*ProfileStore().kernels(), *ProfileStore().devices())] == [newer, newer]
-    assert "2 were measured anew meanwhile" in said
+    assert "2 were measured again meanwhile" in said
 
 
 def test_a_fit_is_kept(monkeypatch):

@@ -31,7 +31,7 @@ def recorded(call, fake_cupti, monkeypatch, tmp_path):
 
 def test_from_a_program_to_a_comparison(call, recorded):
     file, result = recorded("one", *WORK, options=["--replay"])
-    assert "no simulated device is this GPU" in result.output
+    assert "there is no simulated device of this GPU" in result.output
     assert "+0.0%" in result.output
     document = json.loads(
         call("compare", str(file), "--device", "sim:h100", "--policies", "fifo,srtf", "--json").stdout

@@ -140,7 +140,7 @@ def test_a_recording_says_what_is_missing(folder):
 def test_a_file_that_ends_within_a_record_was_cut_by_more_than_a_kill(folder):
     (remark,) = read_recording(folder(a=WHOLE[:-1])).remarks()
     assert remark == (
-        "process 17 (saxpy): its file ends within a record, and whatever came after that is missing: the disk was "
+        "process 17 (saxpy): its file ends within a record, and later records are missing: the disk was "
         "full, or the process was killed while it wrote"
     )
 

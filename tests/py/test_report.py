@@ -160,7 +160,7 @@ def test_headline_names_winners_and_leaves_oracles_out():
     assert means["stp"].idxmax() == "sjf"
     assert "<code>srtf</code> wins" in said.title
     assert f"STP {means.loc['srtf', 'stp']:.2f}" in said.sentences[0]
-    assert any("Left out of these contests: <code>sjf</code>" in sentence for sentence in said.sentences)
+    assert any("Not ranked: <code>sjf</code>" in sentence for sentence in said.sentences)
     assert oracles() == {"srtf-zero-sampling", "sjf", "ljf"}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of gpushare itself: two applications under SRTF."""
+"""A session of gpushare: two applications under SRTF."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Original kernels of the suite by the driver's own calls, with a pause of the host after every round."""
+"""Original kernels of the suite, launched by driver calls, with a pause of the host after every round."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a small training with PyTorch, else with CuPy, else a loop with Numba; exit code 77 where none is there."""
+"""Training steps with PyTorch, else with CuPy, else a loop with Numba; exit code 77 if none is installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOT_THERE = 77
 
 
 def torch_step() -> Callable[[], None]:
-    """A multilayer perceptron on batches from pageable memory; looks at the loss after every step."""
+    """A multilayer perceptron on batches from pageable memory; reads the loss after every step."""
     import torch
 
     device = torch.device("cuda")
@@ -72,7 +72,7 @@ def numba_step() -> Callable[[], None]:
 
 
 def main(rounds: int) -> None:
-    """That many steps."""
+    """Runs this number of steps."""
     for name, make in (("torch", torch_step), ("cupy", cupy_step), ("numba", numba_step)):
         try:
             step = make()

@@ -15,18 +15,18 @@ from gpushare.arguments.on_device import OnDevice, host_array
 from gpushare.checks import MOST_BYTES, whole
 
 Memory = _core.DeviceMemory | _core.VariableMemory
-"""Of its own, or of a kernel's source."""
+"""Memory of the array itself, or of a variable of a kernel's source."""
 
 
 class DeviceArray(OnDevice):
     """An array in device memory, which kernels take as a pointer.
 
-    CuPy, PyTorch and Numba take it without a copy (``__cuda_array_interface__``): ``torch.as_tensor(array)``. NumPy
-    and Python's operators raise a TypeError: they take what :meth:`numpy` returns.
+    CuPy, PyTorch and Numba take it without a copy (``__cuda_array_interface__``): ``torch.as_tensor(array)``. NumPy and
+    Python's operators raise a TypeError: use them with the result of :meth:`numpy`.
 
     Attributes:
-        shape: of the array.
-        dtype: of its elements.
+        shape: its shape.
+        dtype: data type of its elements.
     """
 
     def __init__(self, memory: Memory, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -41,7 +41,7 @@ class DeviceArray(OnDevice):
 
     @property
     def memory(self) -> Memory:
-        """What it lives in.
+        """The array's memory.
 
         Raises:
             InvalidInput: it has been freed.
@@ -52,7 +52,7 @@ class DeviceArray(OnDevice):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3 of Numba's protocol; the data is ready, whatever the stream."""
+        """Version 3 of Numba's protocol; the data is ready on every stream."""
         return {
             "shape": self.shape,
             "typestr": self.dtype.str,
@@ -63,7 +63,7 @@ class DeviceArray(OnDevice):
         }
 
     def upload(self, values: Any) -> None:
-        """Copies host values of the same shape in; they are converted to the array's type."""
+        """Copies host values of the same shape into it; they are converted to the array's type."""
         host = host_array(values, self.dtype)
         if host.shape != self.shape:
             raise InvalidInput(f"this array has shape {self.shape}, the values have {host.shape}")
@@ -71,21 +71,21 @@ class DeviceArray(OnDevice):
             self.memory.upload(host.reshape(-1).view(np.uint8))
 
     def numpy(self) -> np.ndarray:
-        """A copy in host memory. Wait for the jobs that write the array before."""
+        """A copy in host memory. Jobs that write the array must have ended."""
         host = np.empty(self.shape, self.dtype)
         if host.size > 0:
             self.memory.download(host.reshape(-1).view(np.uint8))
         return host
 
     def free(self) -> None:
-        """Gives the memory back; the jobs that use it must have ended.
+        """Frees the memory; the jobs that use it must have ended.
 
-        A session that measures how long its applications take alone keeps what they used until it has done so.
+        A session that measures runtimes alone keeps the memory allocated until it has measured them.
         """
         self._memory = None
 
     def alias(self) -> DeviceArray:
-        """Another array in the same memory, which lives until both are freed."""
+        """Another array in the same memory, which is freed with the last of them."""
         return DeviceArray(self.memory, self.shape, self.dtype)
 
     def __repr__(self) -> str:
@@ -95,10 +95,10 @@ class DeviceArray(OnDevice):
 def allocate(
     device: _core.CudaDevice, shape: int | tuple[int, ...], dtype: Any, *, cleared: bool = True
 ) -> DeviceArray:
-    """An array of zeros, or of whatever was there; it may be empty.
+    """An array of zeros, or of undefined values; it may be empty.
 
     Raises:
-        InvalidInput: the shape is none, or a kernel has no such type.
+        InvalidInput: the shape is not valid, or kernels have no such type.
     """
     extent = _extent(shape)
     kind = np.dtype(dtype)
@@ -115,7 +115,7 @@ def _extent(shape: Any) -> tuple[int, ...]:
 
 
 def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:
-    """A copy of host values in device memory."""
+    """Copies host values to device memory."""
     host = host_array(values)
     array = allocate(device, host.shape, host.dtype, cleared=False)
     array.upload(host)
@@ -123,11 +123,11 @@ def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:
 
 
 class Kept:
-    """What an array in device memory holds now, to be put back later.
+    """A copy of an array's present contents, to be restored later.
 
     Args:
-        device: where it is.
-        array: anything contiguous with ``__cuda_array_interface__``.
+        device: the array's device.
+        array: a contiguous object with ``__cuda_array_interface__``.
     """
 
     def __init__(self, device: _core.CudaDevice, array: Any) -> None:
@@ -141,6 +141,6 @@ class Kept:
             device.copy(self._copy.address, self._address, self._bytes)
 
     def put_back(self) -> None:
-        """Makes the array what it was."""
+        """Restores the array's contents."""
         if self._bytes > 0:
             self._device.copy(self._address, self._copy.address, self._bytes)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the launches of a workload pass to CUDA kernels: values, and arrays that live on the device while it runs.
+"""Launch arguments of CUDA kernels in workloads: numbers, and arrays that are uploaded for each run.
 
-How many arguments a kernel takes, and of which types, only its compiled code says: that is checked before the run.
+The number and types of a kernel's parameters are known only from its compiled code, and are checked before the run.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ LARGEST_DATA_SEED = 2**63 - 1
 
 @dataclass(frozen=True)
 class Zeros:
-    """Device memory, zeroed before the run.
+    """Device memory, zeroed before each run.
 
     Args:
-        shape: of the array, an int or several.
-        dtype: of its elements.
+        shape: shape of the array, an int or several.
+        dtype: data type of its elements.
 
     >>> Zeros(1000, np.float32)
     Zeros(shape=(1000,), dtype=dtype('float32'))
@@ -47,14 +47,14 @@ class Zeros:
 
 @dataclass(frozen=True)
 class Generated:
-    """An array that is described in a few words and made when a run needs it.
+    """An array given by a description, which is generated when a run needs it.
 
     Args:
         content: "random" (uniform), "ones" or "arange" (0, 1, 2, ... in C order).
-        shape: of the array.
-        dtype: of its elements.
-        seed: of random elements.
-        below: random elements are less; floats by default 1, integers by default whatever their type holds.
+        shape: shape of the array.
+        dtype: data type of its elements.
+        seed: seed of random elements.
+        below: exclusive upper bound of random elements; by default 1 for floats and the type's range for integers.
 
     >>> Generated("arange", (2, 2), "int32").build().tolist()
     [[0, 1], [2, 3]]
@@ -88,7 +88,7 @@ class Generated:
         return whole("array: below", below, 1, int(np.iinfo(self.dtype).max))
 
     def build(self) -> np.ndarray:
-        """The array."""
+        """Generates the array."""
         if self.content == "ones":
             return np.ones(self.shape, self.dtype)
         if self.content == "arange":
@@ -105,14 +105,14 @@ class Generated:
 
 @dataclass(frozen=True)
 class NotKept:
-    """An argument of a workload that was saved: what it was, without its bytes, which can be any number."""
+    """An argument of a saved workload of which only the data type, the shape and a digest were saved."""
 
     dtype: str
     shape: tuple[int, ...]
     digest: str
 
     def build(self) -> np.ndarray:
-        """Nothing can be built from it."""
+        """Raises InvalidInput: the contents were not saved."""
         raise InvalidInput(
             f"an array of {self.dtype} {list(self.shape)} was left out when this workload was saved, so its kernel "
             "cannot be run again: make the workload anew"
@@ -120,7 +120,7 @@ class NotKept:
 
 
 class ArrayKey:
-    """Compares arrays by what they hold; the digest is taken when two different ones first meet."""
+    """Compares arrays by their contents; the digest is computed when two different arrays are first compared."""
 
     def __init__(self, array: np.ndarray | NotKept) -> None:
         self.dtype, self.shape = str(array.dtype), tuple(array.shape)
@@ -129,7 +129,7 @@ class ArrayKey:
 
     @property
     def digest(self) -> str:
-        """Of the bytes, in C order."""
+        """The digest of the bytes in C order."""
         if self._digest is None:
             held = np.ascontiguousarray(self._array).reshape(-1).view(np.uint8)
             self._digest = hashlib.blake2b(held, digest_size=16).hexdigest()
@@ -147,7 +147,7 @@ class ArrayKey:
 
 
 def checked_arguments(subject: str, values: Any) -> tuple[Any, ...]:
-    """The arguments as a tuple; InvalidInput names the one that cannot be passed to a kernel."""
+    """The arguments as a tuple; InvalidInput names the argument that cannot be passed to a kernel."""
     if isinstance(values, str | bytes | np.ndarray) or not isinstance(values, Iterable):
         raise InvalidInput(f"{subject}: args must be a list of arguments, got {values!r}")
     arguments = tuple(values)
@@ -157,7 +157,7 @@ def checked_arguments(subject: str, values: Any) -> tuple[Any, ...]:
 
 
 def key_of(value: Any) -> Any:
-    """What stands for the argument where launches are compared: 2, 2.0 and np.float32(2) are three things."""
+    """The key by which arguments of launches are compared: 2, 2.0 and np.float32(2) have different keys."""
     if isinstance(value, np.ndarray | NotKept):
         return ArrayKey(value)
     if isinstance(value, np.void):
@@ -168,7 +168,7 @@ def key_of(value: Any) -> Any:
 
 
 def built(value: Any) -> Any:
-    """The argument as it is uploaded: arrays made and contiguous, Zeros and values as they are."""
+    """The argument as it is uploaded: arrays generated and contiguous; Zeros and numbers as they are."""
     if isinstance(value, Generated | NotKept):
         return value.build()
     return np.ascontiguousarray(value) if isinstance(value, np.ndarray) else value
@@ -196,7 +196,7 @@ def _require_passable(subject: str, value: Any) -> None:
 
 
 def dtype_of(subject: str, value: Any, kinds: str = DTYPE_KINDS) -> np.dtype:
-    """The data type, or InvalidInput if there is no such type or a kernel has none like it."""
+    """The data type; InvalidInput if there is no such type, or kernels have no such type."""
     require(value is not None, f"{subject} is missing")
     try:
         dtype = np.dtype(value)
@@ -209,7 +209,7 @@ def dtype_of(subject: str, value: Any, kinds: str = DTYPE_KINDS) -> np.dtype:
 
 
 def shape_of(subject: str, value: Any, dtype: np.dtype) -> tuple[int, ...]:
-    """The shape as a tuple, or InvalidInput unless it holds an element and can be addressed."""
+    """The shape as a tuple; InvalidInput unless it has at least one element and can be addressed."""
     values = [value] if isinstance(value, int | np.integer) else value
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInput(f"{subject} must be a whole number or a list of them, got {value!r}")

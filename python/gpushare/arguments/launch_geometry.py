@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The grid and the block of a CUDA launch: one to three extents, x first."""
+"""Checks the grid and the block of a CUDA launch: one to three extents, x first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_IN_GRID = (2**31 - 1, 65_535, 65_535)
 MOST_IN_BLOCK = (1024, 1024, 64)
 MOST_THREADS = 1024
 MOST_TASKS = 2**31 - 1
-"""Blocks of one launch. CUDA allows more, but a worker numbers its tasks with 31 bits."""
+"""Largest number of blocks of one launch. CUDA allows more; a worker numbers its tasks with 31 bits."""
 
 
 def grid_of(subject: str, value: Any) -> Extent:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What arrays in device memory have in common, seen from the host: nothing computes with them there."""
+"""Base class of arrays in device memory: host computations on them raise an error."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ OPERATORS = (
 
 
 class OnDevice:
-    """An array that lives in device memory.
+    """An array that is in device memory.
 
-    NumPy takes an object that it does not know for a single value, and Python compares it by identity:
-    ``np.sum(array)`` would be the array, and ``array == 1`` False. So NumPy's functions and all operators raise. As
-    the key of a dict an array is itself.
+    NumPy treats an unknown object as a scalar, and Python compares it by identity: ``np.sum(array)`` would be the
+    array, and ``array == 1`` False. So NumPy's functions and all operators raise. As the key of a dict an array is
+    compared by identity.
     """
 
     __hash__ = object.__hash__
@@ -50,7 +50,7 @@ def host_array(values: Any, dtype: Any = None) -> np.ndarray:
     """The values as a contiguous array of this shape.
 
     Raises:
-        InvalidInput: they have a mask, of which device memory would know nothing.
+        InvalidInput: they have a mask, which device memory cannot represent.
         TypeError: they are in device memory.
 
     >>> host_array([[1, 2]]).shape, host_array(7).shape
@@ -61,7 +61,7 @@ def host_array(values: Any, dtype: Any = None) -> np.ndarray:
 
 
 def require_no_mask(subject: str, values: Any) -> None:
-    """Raise InvalidInput for NumPy's masked arrays."""
+    """Raises InvalidInput for NumPy's masked arrays."""
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidInput(
             f"{subject} are a masked array, and device memory has no masks: take values.filled(...), or values.data"

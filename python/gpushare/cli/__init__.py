@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""The command line: one file per command, tables on stdout, everything else on stderr."""
+"""The command line: one module per command; tables go to stdout, all other output to stderr."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ COMMANDS = {
 @click.group(cls=CommandsOnDemand, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="gpushare")
 def main() -> None:
-    """Share one GPU among several applications under a policy, and see what each policy is worth.
+    """Schedule CUDA kernels from several applications on one GPU under a policy, and compare policies.
 
     \b
     Start here:
       gpushare demo                               compare all policies on a bundled workload
       gpushare compare pair.toml --html report.html
       gpushare schedule pair.toml --policy srtf   one run, application by application
-      gpushare run -- python train.py             a program as it is, sharing the GPU with others
+      gpushare run -- python train.py             an unmodified program that shares the GPU
 
     Every command but serve and run takes --json: one JSON document on stdout, messages on stderr.
 
-    Exit code: 0 good; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
+    Exit code: 0 success; 1 a policy failed; 2 the input cannot be used; 3 a bug in gpushare; 4 doctor found
     something broken; 130 interrupted. Of run: that of the program.
     GPUSHARE_DEBUG=1 shows tracebacks.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands share, and how their values become workloads and policies."""
+"""Options that several commands share, and their conversion to workloads and policies."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 DEVICE_HELP = (
     "cuda:0 for a GPU; sim:NAME, NAME or a TOML file for a simulated one; auto takes GPUSHARE_DEVICE, else the "
-    "workload's own, else h100."
+    "workload's device, else h100."
 )
-POLICIES_HELP = (
-    "Names separated by commas, as gpushare policies lists them; your own as FILE.py:CLASS. Default: all built-in ones."
-)
+POLICIES_HELP = "Names separated by commas (see gpushare policies), or FILE.py:CLASS. Default: all built-in policies."
 
 
 def device_option() -> Decorator:
@@ -51,22 +49,20 @@ def repeats_option() -> Decorator:
 def seed_option() -> Decorator:
     """--seed."""
     return click.option(
-        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of simulated variation."
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of simulated variation."
     )
 
 
 def timeout_option() -> Decorator:
     """--timeout."""
     return click.option("--timeout", default=DEFAULT_TIMEOUT_S, show_default=True, metavar="SECONDS",
-                        help="Of one run on a GPU.",
+                        help="Limit of one run on a GPU.",
                         callback=lambda _, __, seconds: number("--timeout", seconds, *TIMEOUTS_S))  # fmt: skip
 
 
 def profile_missing_option() -> Decorator:
     """--profile-missing."""
-    return click.option(
-        "--profile-missing", is_flag=True, help="On a GPU, first profile kernels that have no profile there."
-    )
+    return click.option("--profile-missing", is_flag=True, help="On a GPU, first profile kernels without a profile.")
 
 
 def json_option() -> Decorator:
@@ -82,7 +78,7 @@ def _keep_stdout(context: click.Context, _option: click.Parameter, as_json: bool
 
 
 def to_workload(text: str) -> Workload:
-    """The bundled workload of this name, or the one in this TOML file."""
+    """The bundled workload of this name, or the workload in this TOML file."""
     if text in workload_names():
         return bundled_workload(text)
     if text.endswith(".toml") or Path(text).is_file():
@@ -91,7 +87,7 @@ def to_workload(text: str) -> Workload:
 
 
 def to_policies(text: str | None) -> list[str | Policy] | None:
-    """The policies of a comma-separated list; None, which means all built-in ones, if there is no list."""
+    """The policies of a comma-separated list; None without a list, which stands for all built-in ones."""
     if text is None:
         return None
     names: list[str] = []
@@ -100,12 +96,12 @@ def to_policies(text: str | None) -> list[str | Policy] | None:
             names[-1] += f",{name}"  # green-contexts:40,92 is one name
         else:
             names.append(name)
-    require(len(names) > 0, "--policies names no policy")
+    require(len(names) > 0, "--policies: expected at least one policy")
     return [to_policy(name) for name in names]
 
 
 def to_policy(text: str) -> str | Policy:
-    """The policy of this name, built-in or the hardware's, or an instance of the class in ``FILE.py:CLASS``."""
+    """The built-in policy or baseline of this name, or an instance of the class in ``FILE.py:CLASS``."""
     file, colon, class_name = text.partition(".py:")
     if colon:
         return _make(_policy_class(Path(f"{file}.py"), class_name), text)
@@ -114,7 +110,7 @@ def to_policy(text: str) -> str | Policy:
     try:
         require_known_policy(text)
     except InvalidInput as error:
-        raise InvalidInput(f"{error}; or your own as FILE.py:CLASS") from None
+        raise InvalidInput(f"{error}; or FILE.py:CLASS") from None
     return text
 
 
@@ -141,11 +137,11 @@ def _policy_class(path: Path, class_name: str | None) -> type[Policy]:
 
 
 def _loaded(path: Path) -> ModuleType:
-    """Imports the file as Python would run it: its own folder comes first on the path."""
+    """Imports the file as Python would run it: its folder comes first on the path."""
     require(path.is_file(), f"no file {str(path)!r} to take a policy from")
     spec = importlib.util.spec_from_file_location(f"gpushare_policy_file_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise InvalidInput(f"{path}: is no Python file")
+        raise InvalidInput(f"{path}: is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(path.parent.resolve()))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare compare``: workloads of one's own under several policies."""
+"""``gpushare compare``: runs workloads under several policies."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @seed_option()
 @timeout_option()
 @profile_missing_option()
-@click.option("--together", is_flag=True, help="Make one workload of all that are given, and compare on that.")
+@click.option("--together", is_flag=True, help="Merge the given workloads into one.")
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
 @written_file("--html", "Write a report.")
 @written_file("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev; - is stdout.")
@@ -110,7 +110,7 @@ def _require_savable(workloads: list[Workload]) -> None:
 
 
 def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:
-    """The result on stdout: one JSON document, or a table, the verdict and where the files are."""
+    """Writes the result to stdout: one JSON document, or a table, the verdict and the paths of the files."""
     if as_json:
         print_json({**comparison_document(result), "files": files})
         return
@@ -122,7 +122,7 @@ def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:
 
 
 def write_comparison(result: Result, *, html: Path | None, perfetto: Path | None, save: Path | None) -> WrittenFiles:
-    """Writes what is asked for of a comparison in which something ran."""
+    """Writes the requested files of a comparison in which at least one policy ran."""
     if not result.runs:
         return WrittenFiles({})
 

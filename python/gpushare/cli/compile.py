@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare compile``: what a kernel becomes, whether it can be preempted, and what that costs in registers."""
+"""``gpushare compile``: compiles kernels and shows whether they are preemptible, and the cost in registers."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from gpushare.kernels.worker_build import register_budget
 
 MOST_THREADS = 1024
 NEED_A_NAME = ("arch", "options", "block", "shared", "device")
-"""Choices that are about one kernel."""
+"""Options that need one kernel."""
 
 
 @click.command("compile")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("-k", "--kernel", metavar="NAME", help="Its name or a C++ expression: 'ns::saxpy<float>'.")
-@click.option("--arch", default="sm_90", show_default=True, help="What to compile for.")
-@click.option("--option", "options", multiple=True, metavar="OPTION", help="For NVRTC, such as -std=c++20; repeatable.")
-@click.option("--block", type=int, metavar="THREADS", help="Also say how many blocks of this size fit an SM.")
-@click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory of such a block.")
-@click.option("--device", default="h100", show_default=True, help="Whose SMs --block is about.")
+@click.option("-k", "--kernel", metavar="NAME", help="Kernel name or C++ expression: 'ns::saxpy<float>'.")
+@click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option("--option", "options", multiple=True, metavar="OPTION", help="NVRTC option, e.g. -std=c++20; repeatable.")
+@click.option("--block", type=int, metavar="THREADS", help="Also show the blocks of this size per SM.")
+@click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory per block.")
+@click.option("--device", default="h100", show_default=True, help="Device for --block.")
 @click.option("--ptx", "show_ptx", is_flag=True, help="Print the transformed PTX.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), callback=writable_path,
               help="Write the worker: .cubin, or .ptx for its PTX.")  # fmt: skip
@@ -47,8 +47,8 @@ NEED_A_NAME = ("arch", "options", "block", "shared", "device")
 def compile_command(context: click.Context, file: Path, kernel: str | None, **choices: Any) -> None:
     """Compile a kernel, and make it preemptible at thread-block boundary.
 
-    Shows what the kernel and its worker need, or why there is no worker: a kernel that is refused still runs, as a
-    whole. Needs no GPU. Without -k, PTX is not assembled: every kernel in it gets its verdict.
+    Shows the resources of the kernel and its worker, or why there is no worker: such a kernel still runs, without
+    preemption. Needs no GPU. Without -k, PTX is not assembled: every kernel in it gets its verdict.
 
     \b
     Examples:
@@ -65,12 +65,12 @@ def compile_command(context: click.Context, file: Path, kernel: str | None, **ch
 
 
 def _require_used(context: click.Context, file: Path, kernel: str | None) -> None:
-    """What would be left out of account is refused."""
+    """Refuses options that would have no effect."""
     given = context.params
     told = [name for name in NEED_A_NAME if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
     if kernel is None and file.suffix == ".ptx" and told:
-        raise InvalidInput(f"--{told[0].removesuffix('s')} is about one kernel: name it with -k NAME")
-    require(given["block"] is not None or "shared" not in told, "--shared goes with --block")
+        raise InvalidInput(f"--{told[0].removesuffix('s')} needs one kernel: name it with -k NAME")
+    require(given["block"] is not None or "shared" not in told, "--shared needs --block")
     suffixes = (".ptx",) if kernel is None else (".cubin", ".ptx")
     if given["out"] is not None and given["out"].suffix not in suffixes:
         why = "; machine code is of one kernel: name it with -k NAME" if given["out"].suffix == ".cubin" else ""
@@ -134,12 +134,12 @@ def _outcome(compiled: CompiledKernel, device: Device) -> str:
 
 
 def _blocks_by_shared_memory(usage: ResourceUsage, device: Device) -> int:
-    """Of a thread and a register each, so that nothing else counts."""
+    """With one thread and one register per block, so that shared memory is the only limit."""
     return replace(usage, registers=1).blocks_per_sm(device, threads=1)
 
 
 def _blocks(shapes: _core.BlockShapes | None) -> str:
-    """For which blocks, as an addition; empty where they may have any shape."""
+    """The block shapes for which the worker is correct, as a suffix; empty for all shapes."""
     kinds = _core.BlockKind
     kind = kinds.ANY if shapes is None else shapes.kind
     width = 0 if shapes is None else shapes.width

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare demo``: what the package does, on data that comes with it."""
+"""``gpushare demo``: compares policies on bundled workloads."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REPORT = "report.html"
 def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bool) -> None:
     """Compare all policies on the 56 ordered pairs of SRTF's eight ERCBench kernels. Takes a few seconds.
 
-    On a GPU instead on a short kernel that arrives while a long one runs, and with the GPU's own ways to share.
+    On a GPU: on a short kernel that arrives while a long one runs, including the scheduling of CUDA alone.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare devices``: the GPUs of this machine and the simulated devices, all in short or one in full."""
+"""``gpushare devices``: lists GPUs and simulated devices, or shows one in full."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GPU_COLUMNS = ["device", "name", *COLUMNS[1:-1]]
 @click.argument("name", required=False)
 @json_option()
 def devices(name: str | None, as_json: bool) -> None:
-    """List GPUs and simulated devices, or show all figures of the device NAME (or of a TOML file).
+    """List GPUs and simulated devices, or show all values of the device NAME (or of a TOML file).
 
     \b
     Examples:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare doctor``: what is there, what is missing, and the command that helps."""
+"""``gpushare doctor``: checks what is installed, what is missing, and how to install it."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ INDENT = " " * 4
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--require-gpu", is_flag=True, help="A real GPU that cannot be used is an error.")
+@click.option("--require-gpu", is_flag=True, help="Report an error if no GPU can be used.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND [ARGUMENTS]...]")
 def doctor(require_gpu: bool, as_json: bool, command: tuple[str, ...]) -> None:
-    """Check what gpushare needs: what is there, what is missing, and the command that installs it.
+    """Check what gpushare needs: what is installed, what is missing, and the command that installs it.
 
-    With a command: whether gpushare run would see all that its program launches, as far as its file tells.
+    With a command: whether gpushare run would see all launches of its program, judged by its file.
 
-    A line per item: ✓ good, ! works but gets in the way, - not there (an error only where a GPU is required),
+    A line per item: ✓ good, ! works with a problem, - missing (an error only where a GPU is required),
     ✗ broken. A real GPU is required by --require-gpu, or by GPUSHARE_DEVICE=cuda:0.
 
     Exit code: 0 the simulator works and nothing is broken; 4 something is broken or required and missing.
@@ -112,7 +112,7 @@ def _arrow() -> str:
 
 def _can_print(text: str) -> bool:
     try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")  # there may be no stdout: gpushare doctor >&-
+        text.encode(getattr(sys.stdout, "encoding", None) or "ascii")  # stdout may be closed: gpushare doctor >&-
     except UnicodeEncodeError:
         return False
     return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How errors reach the shell: a message on stderr and an exit code, no traceback. Warnings are a message alone."""
+"""Turns errors into a message on stderr and an exit code; warnings into a message."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ INTERRUPTED = 130
 
 
 class CommandsWithExitCodes(click.Group):
-    """A group whose commands may raise: what they raise becomes a message and an exit code."""
+    """A group that turns exceptions of its commands into a message and an exit code."""
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """As click's; a name that the terminal cannot show is shown by its codes."""
+        """As in click; names that the terminal cannot show are escaped."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
         return super().main(*args, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command; every exception but click's own ends here."""
+        """Runs the command; handles all exceptions except click's."""
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _remarked

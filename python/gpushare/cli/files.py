@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that commands write beside what they print: checked before the work, and never at the price of its result."""
+"""Output files of commands: checked before the work; an error while writing does not lose the printed result."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from gpushare.files.atomic_write import require_writable
 
 ON_STDOUT = Path("-")
 Wanted = Mapping[str, tuple[Path | None, Callable[[Path], Path]]]
-"""By what it is: where it is wanted, if it is, and what writes it."""
+"""By kind of file: its path, if requested, and the function that writes it."""
 
 
 @dataclass(frozen=True)
 class WrittenFiles:
-    """What came of the files that were wanted. What is unwritten is said once the result is printed.
+    """The written files. Files that could not be written are reported after the result.
 
     Attributes:
-        paths: of those that were written, by what they are.
-        failures: why the others were not.
+        paths: paths of the written files, by kind.
+        failures: errors of the other files.
     """
 
     paths: dict[str, Path]
@@ -36,13 +36,13 @@ class WrittenFiles:
 
 
 def written_file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An option that names a file to write. Where that cannot be is said before the command begins."""
+    """An option that names a file to write, which is checked before the command starts."""
     kind = click.Path(dir_okay=False, path_type=Path)
     return click.option(name, type=kind, metavar="FILE", help=what, callback=writable_path)
 
 
 def writable_path(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
-    """Of an option: the path, once it is known that it can be written; ``-`` is the standard output."""
+    """Callback of an option: the path, after a check that it can be written; ``-`` is the standard output."""
     if path == ON_STDOUT:
         keep_stdout(context, f"{option.opts[0]} -")
         return path
@@ -50,17 +50,17 @@ def writable_path(context: click.Context, option: click.Parameter, path: Path | 
 
 
 def require_distinct(**files: Path | None) -> None:
-    """Raise InvalidInput if two options name one file: the last would be all that is left."""
+    """Raises InvalidInput if two options name one file, since the second would overwrite the first."""
     seen: dict[str, str] = {}
     for name, path in files.items():
-        if path is None or (path.exists() and not path.is_file()):  # a device takes several
+        if path is None or (path.exists() and not path.is_file()):  # a device can take several documents
             continue
         first = seen.setdefault(os.path.realpath(path), name)
-        require(first == name, f"--{first} and --{name} name one file, {str(path)!r}: give each a name of its own")
+        require(first == name, f"--{first} and --{name} name one file, {str(path)!r}: give each a different name")
 
 
 def require_plots() -> None:
-    """Raise InvalidInput where matplotlib cannot be used because of its settings."""
+    """Raises InvalidInput if matplotlib cannot be used because of its settings."""
     try:
         import matplotlib as _  # noqa: F401 - it reads MPLBACKEND when it is imported
     except ValueError as error:
@@ -68,7 +68,7 @@ def require_plots() -> None:
 
 
 def write_files(wanted: Wanted) -> WrittenFiles:
-    """Writes what is wanted. One that cannot be written keeps no other from it."""
+    """Writes the requested files. An error in one does not prevent the others."""
     paths, failures = {}, []
     for name, (path, write) in wanted.items():
         if path is None:

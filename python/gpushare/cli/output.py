@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands print: tables or one JSON document on stdout, remarks on stderr."""
+"""Output of the commands: tables or one JSON document on stdout, remarks on stderr."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 
 LEAST_WIDTH_OF_A_FILE = 160
 STDOUT = f"{__name__}.stdout"
-"""Where click keeps the standard output of a command that writes one document: all else goes to stderr meanwhile."""
+"""Key of click's metadata for the standard output of a command that writes one document: all else goes to stderr."""
 
 
 def keep_stdout(context: click.Context, option: str) -> None:
-    """For what this option writes alone: what the command, or a policy of the user's, prints goes to stderr."""
+    """Reserves stdout for this option's output: prints of the command, or of a user's policy, go to stderr."""
     require(STDOUT not in context.meta, f"{option}: the standard output takes one document: name a file for the others")
     context.meta[STDOUT] = sys.stdout
     context.with_resource(contextlib.redirect_stdout(sys.stderr))
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """The whole of stdout. Keys keep their order; NumPy's numbers become Python's, and null what is not finite."""
+    """Writes the document to stdout, with keys in their order.
+
+    NumPy's numbers become Python's; floats that are not finite become null.
+    """
     text = json.dumps(_finite(document), indent=2, default=_plain, allow_nan=False)
     context = click.get_current_context(silent=True)
     click.echo(text, file=None if context is None else context.meta.get(STDOUT))
@@ -53,7 +56,7 @@ def _plain(value: Any) -> Any:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> None:
-    """A table on stdout; its first ``texts`` columns hold words, the others numbers."""
+    """A table on stdout; its first ``texts`` columns are texts, the others numbers."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -70,7 +73,7 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def cell(words: str, style: str = "") -> Text:
-    """A name or a figure in a table, whoever it comes from."""
+    """An untrusted name or a number in a table, without markup."""
     from rich.text import Text
 
     return Text(printable(words), style=style)
@@ -80,12 +83,12 @@ BEST_MARK = " *"
 
 
 def marked(cell: str, *, best: bool) -> str:
-    """The cell, marked if it is the best of its column, and of the same width if it is not."""
+    """The cell, marked if it is the best of its column; other cells get the same width."""
     return cell + (BEST_MARK if best else " " * len(BEST_MARK))
 
 
 def duration(nanoseconds: float) -> str:
-    """A duration with a unit that fits.
+    """A duration with a suitable unit.
 
     >>> duration(1_234_567)
     '1.235 ms'
@@ -97,7 +100,7 @@ def duration(nanoseconds: float) -> str:
 
 
 def share(ratio: float) -> str:
-    """A share in percent; a dash where it is unknown.
+    """A ratio in percent; a dash where it is unknown.
 
     >>> share(0.849), share(math.nan)
     ('84.9%', '-')
@@ -116,5 +119,5 @@ def say(message: str) -> None:
 
 
 def print_document(text: str) -> None:
-    """Text that is the command's result: as it is, but on a terminal without what that would obey."""
+    """Text that is the command's result: unchanged, but on a terminal with control characters escaped."""
     click.echo(printable(text, lines=True) if sys.stdout.isatty() else text, nl=False)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare policies``: the built-in policies, and what a GPU does without them."""
+"""``gpushare policies``: lists built-in policies, orderings, and baselines of a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpushare.policy import oracles
 @click.command()
 @json_option()
 def policies(as_json: bool) -> None:
-    """List the built-in policies: what each does and where it is from; orderings; and what a GPU does by itself.
+    """List the built-in policies with their sources, the orderings, and the scheduling of a GPU alone.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def policies(as_json: bool) -> None:
     cells = [[row["name"], row["summary"], row["source"]] for row in rows]
     print_table("built-in policies", ["name", "what it does", "from"], cells, texts=3)
     print_table(
-        "before a policy's name and a +, or as serve --ordering: who may go at all",
+        "before a policy's name and a +, or as serve --ordering: selects operations",
         ["name", "what it does", "from"],
         [list(each.values()) for each in orderings],
         texts=3,

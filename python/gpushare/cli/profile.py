@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare profile``: measure kernels on a GPU, and keep, list, export and import what was measured."""
+"""``gpushare profile``: measures kernels on a GPU; stores, lists, exports and imports profiles."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ SIZES = ("small", "large")
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[KERNEL.cu | NAME...]")
-@click.option("-k", "--kernel", metavar="NAME", help="Which kernel of KERNEL.cu: 'ns::saxpy<float>'.")
+@click.option("-k", "--kernel", metavar="NAME", help="Kernel of KERNEL.cu: 'ns::saxpy<float>'.")
 @click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks of the launch to measure; enough to fill the GPU.")
 @click.option("--block", metavar="X[,Y[,Z]]", help="Threads per block.")
 @click.option("--arg", "args", multiple=True, metavar="VALUE", help="An argument, as in a workload file; repeatable.")
 @click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory per block.")
-@click.option("--option", "options", multiple=True, metavar="OPTION", help="For NVRTC; repeatable.")
-@click.option("--suite", is_flag=True, help="Kernels of the suite: those NAMEd, or all of them.")
-@click.option("--size", type=click.Choice(SIZES), default="large", show_default=True, help="Of the suite's data.")
+@click.option("--option", "options", multiple=True, metavar="OPTION", help="Option for NVRTC; repeatable.")
+@click.option("--suite", is_flag=True, help="Kernels of the suite: the NAMEs, or all.")
+@click.option("--size", type=click.Choice(SIZES), default="large", show_default=True, help="Size of the suite's data.")
 @click.option("--workload", metavar="FILE", help="All CUDA kernels that this workload launches.")
 @click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU to measure on.")
-@click.option("--no-copies", is_flag=True, help="Leave out the copies between host and device (some 2 s).")
-@click.option("--fit", is_flag=True, help="Fit the models to all stored profiles again; needs no GPU.")
-@click.option("--list", "show_list", is_flag=True, help="List the profiles there are; needs no GPU.")
+@click.option("--no-copies", is_flag=True, help="Do not measure copies (about 2 s).")
+@click.option("--fit", is_flag=True, help="Fit the models of all stored profiles again; needs no GPU.")
+@click.option("--list", "show_list", is_flag=True, help="List the stored profiles; needs no GPU.")
 @click.option("--import", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Put the profiles of this TOML file into the store first.")  # fmt: skip
+              help="First import the profiles of this TOML file into the store.")  # fmt: skip
 @written_file("--export", "Write all profiles of the store to this TOML file at the end.")
 @json_option()
 def profile(names: tuple[str, ...], **choices: Any) -> None:
-    """Measure kernels on a GPU and keep their profiles: what they cost alone, in parts of the GPU, and per block.
+    """Measure kernels on a GPU and store their profiles: times alone, on parts of the GPU, and per block.
 
-    Also measures copies between host and device. What is kept, and where: docs/guide/profile.md. Nothing else should
+    Also measures copies between host and device. Contents of the store: docs/guide/profile.md. Nothing else should
     use the GPU meanwhile.
 
     \b
@@ -73,7 +73,7 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
     store = ProfileStore()
     targets = _targets(names, choices)
     some = bool(targets) or any(choices[name] for name in ("show_list", "import", "export", "fit"))
-    require(some, "say what to profile: KERNEL.cu, --suite or --workload; or --list, --fit, --export, --import")
+    require(some, "name what to profile: KERNEL.cu, --suite or --workload; or --list, --fit, --export, --import")
     shown, failures = None, {}
     if choices["import"] is not None:
         shown = _import(store, choices["import"])
@@ -109,7 +109,7 @@ def _fit_again(store: ProfileStore) -> None:
     fitted = sum(each.fit is not None for each in store.kernels())
     remark(f"{store.path}: {fitted} of {len(kernels)} kernels have a model")
     if not all(kept):
-        remark(f"{kept.count(False)} were measured anew meanwhile, and stay as they are now")
+        remark(f"{kept.count(False)} were measured again meanwhile, and were not changed")
 
 
 def _export(store: ProfileStore, path: Path) -> None:
@@ -176,7 +176,7 @@ def _argument(text: str) -> Any:
 
 
 def _show(shown: ProfileFile | None, path: Path, *, as_json: bool) -> None:
-    """What was asked for; an export alone shows nothing but its remark."""
+    """Prints the profiles; an export alone prints only its remark."""
     if not as_json:
         if shown is not None:
             print_profiles(shown, path)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare record``: what an unmodified CUDA program does with the GPU, as a workload."""
+"""``gpushare record``: records an unmodified CUDA program's use of the GPU as a workload."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ Span = tuple[float, float] | None
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The workload. What was recorded lies beside it, in FILE.trace (x.trace for x.toml).")  # fmt: skip
+              help="The workload. The recording is stored beside it, in FILE.trace (x.trace for x.toml).")  # fmt: skip
 @click.option("--by", type=click.Choice(("process", "stream")), default="process", show_default=True,
-              help="What becomes an application of the workload.")  # fmt: skip
-@click.option("--between", metavar="BEGIN:END", help="Only what began in this time, in ms from the first operation.")
+              help="Unit that becomes an application of the workload.")  # fmt: skip
+@click.option("--between", metavar="BEGIN:END", help="Only operations that began in this span, in ms from the first.")
 @click.option("--from", "recorded", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Make the workload from this recording; runs nothing.")  # fmt: skip
-@click.option("--merge", is_flag=True, help="Put the workloads given instead of a program into one; runs nothing.")
+              help="Make the workload from this recording, without running a program.")  # fmt: skip
+@click.option("--merge", is_flag=True, help="Merge the given workloads into one, without running a program.")
 @click.option("--summary", type=click.Path(path_type=Path), metavar="FILE",
-              help="Print a recording's kernels, copies and idle times; the workload, or its folder.")  # fmt: skip
-@written_file("--device-file", "Also write the recorded GPU as a device, on which launches cost what they cost there.")
+              help="Print kernels, copies and idle times of a recording (its workload file or folder).")  # fmt: skip
+@written_file("--device-file", "Also write the recorded GPU as a device file, with its launch costs.")
 @click.option("--replay", is_flag=True, help="Also simulate every application alone, and compare the times.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...")
 @click.pass_context
 def record(context: click.Context, **choices: Any) -> None:
-    """Run a CUDA program as it is, record what it does with the GPU, and make a workload of it.
+    """Run an unmodified CUDA program, record its use of the GPU, and make a workload of it.
 
-    Every process of the program that uses CUDA becomes an application: its copies, its kernels with their grids and
+    Every process of the program that uses CUDA becomes an application: copies, kernels with their grids and
     times, and what its host does between them. gpushare compare replays it under every policy: what would sharing
     gain? What a replay keeps and what it cannot know: docs/guide/record.md.
 
@@ -81,7 +81,7 @@ def record(context: click.Context, **choices: Any) -> None:
 
 def _record(span: Span, choices: dict[str, Any]) -> None:
     command, folder = choices["command"], trace_folder(choices["output"])
-    # With --json the document is all of the standard output.
+    # With --json the document must be the only output on stdout.
     code = capture(command, folder, STDERR if choices["as_json"] else None)
     said = how_it_ended(command, code)
     try:
@@ -112,8 +112,8 @@ def _convert(folder: Path, span: Span, choices: dict[str, Any], *, command: str)
 
 def _write_device(path: Path, record: DeviceRecord) -> None:
     comments = [
-        "By gpushare record: what the driver says of this GPU. No delays: what launches cost is in recordings.",
-        "The bandwidth of copies is a placeholder: recorded copies say how long they take.",
+        "By gpushare record, from the driver's data. No delays: recordings contain the launch costs.",
+        "The bandwidth of copies is a placeholder: recorded copies have their durations.",
     ]
     write_atomically(path, device_text(recorded_device(record), comments))
 
@@ -121,7 +121,7 @@ def _write_device(path: Path, record: DeviceRecord) -> None:
 def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
     require(len(files) > 0, "--merge: name the workloads")
     workload = together([to_workload(file) for file in files], workload_name(output))
-    write_atomically(output, workload_text(workload, [f"Put together from {', '.join(files)}"]))
+    write_atomically(output, workload_text(workload, [f"Merged from {', '.join(files)}"]))
     if as_json:
         print_json(merged_document(workload, output, files))
         return

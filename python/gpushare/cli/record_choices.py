@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the options of ``gpushare record`` say. All of them are checked before a program runs, which may take hours."""
+"""Checks the options of ``gpushare record``, before a program runs, which may take hours."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ USED = {
     "recorded": CONVERSION,
     "run": {"command", *CONVERSION},
 }
-"""By mode, the options that it uses. But for running a program, a mode has the name of the option that asks for it."""
+"""The options that each mode uses. A mode has the name of the option that selects it, except for running a program."""
 
 
 def trace_folder(output: Path) -> Path:
-    """Where the recording of this workload lies.
+    """The folder of the recording that belongs to this workload file.
 
     >>> str(trace_folder(Path("runs/train.toml"))), str(trace_folder(Path("lr0.1"))), str(trace_folder(Path("x.trace")))
     ('runs/train.trace', 'lr0.1.trace', 'x.trace')
@@ -34,34 +34,34 @@ def trace_folder(output: Path) -> Path:
 
 
 def workload_name(output: Path) -> str:
-    """What the workload in this file is called: as the file, whose dots are its own but for the last one in .toml."""
+    """The name of the workload in this file: the file's name without .toml; other dots are part of the name."""
     return output.stem if output.suffix == WORKLOAD_SUFFIX else output.name
 
 
 def checked_mode(context: click.Context) -> str:
-    """Which of the modes the options ask for.
+    """The mode that the options select.
 
     Raises:
-        InvalidInput: an option is given that it does not use, or a file that cannot be written.
+        InvalidInput: an option is given that the mode does not use, or a file that cannot be written.
     """
     choices = context.params
     mode = next((each for each in ("summary", "merge", "recorded") if choices[each]), "run")
     _require_used(context, mode)
     if "output" in USED[mode]:
-        require(choices["output"] is not None, "say where the workload goes: gpushare record -o FILE -- PROGRAM")
+        require(choices["output"] is not None, "name the workload's file: gpushare record -o FILE -- PROGRAM")
         _require_places(choices["output"], choices["device_file"], runs_program=mode == "run")
         _require_names_workload(choices["output"])
     return mode
 
 
 def time_span(between: str | None) -> tuple[float, float] | None:
-    """Begin and end in nanoseconds of what --between says.
+    """Begin and end of --between in nanoseconds.
 
     >>> time_span("100:250"), time_span("0.5:")
     ((100000000.0, 250000000.0), (500000.0, inf))
 
     Raises:
-        InvalidInput: it is no span of time.
+        InvalidInput: it is not a span of time.
     """
     if between is None:
         return None
@@ -71,7 +71,7 @@ def time_span(between: str | None) -> tuple[float, float] | None:
     except ValueError:
         colon = ""
     require(bool(colon), f"--between: write BEGIN:END in milliseconds, such as 100:250, got {between!r}")
-    require(0 <= begin_ms < end_ms, f"--between: 0 <= BEGIN < END has to hold, got {between!r}")
+    require(0 <= begin_ms < end_ms, f"--between: expected 0 <= BEGIN < END, got {between!r}")
     return begin_ms * 1e6, end_ms * 1e6
 
 
@@ -96,7 +96,7 @@ def _require_names_workload(output: Path) -> None:
         require_name("a workload's name", workload_name(output))
     except InvalidInput as error:
         raise InvalidInput(
-            f"{str(output)!r}: the workload is called like its file, and {error}: name it otherwise"
+            f"{str(output)!r}: the workload gets the file's name, and {error}: choose another file name"
         ) from None
 
 
@@ -107,6 +107,9 @@ def _require_places(output: Path, device_file: Path | None, *, runs_program: boo
         if runs_program:
             require(
                 file.resolve() != trace_folder(output).resolve(),
-                f"{file}: the recording itself takes this name: name the file otherwise, such as {output.stem}.toml",
+                f"{file}: the recording has this name: choose another file name, such as {output.stem}.toml",
             )
-    require(len({file.resolve() for file in files}) == len(files), f"{output}: is the workload and the device at once")
+    require(
+        len({file.resolve() for file in files}) == len(files),
+        f"{output}: the workload and the device have the same file: choose another one",
+    )

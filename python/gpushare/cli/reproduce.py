@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare reproduce``: a paper's figures, recomputed and set beside the printed ones."""
+"""``gpushare reproduce``: recomputes a paper's figures beside the printed ones."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from gpushare.files.atomic_write import write_atomically
 @click.command()
 @click.argument("paper")
 @click.option(
-    "--seeds", type=click.IntRange(min=1), help="Seeds to average over; on a GPU repeats. Left out: as on the page."
+    "--seeds",
+    type=click.IntRange(min=1),
+    help="Seeds to average over; on a GPU repeats. Default: as in the documentation.",
 )
-@click.option("--device", help="Another device than the paper's, where its experiments can run elsewhere.")
-@click.option("--quick", is_flag=True, help="One seed, if none are asked for, and no sensitivity analysis.")
+@click.option("--device", help="Device to use instead of the paper's, where possible.")
+@click.option("--quick", is_flag=True, help="One seed by default, and no sensitivity analysis.")
 @written_file("--html", "Write the tables as a page.")
 @written_file("--markdown", "Write the tables as a page in Markdown.")
 @json_option()

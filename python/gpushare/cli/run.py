@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare run``: a CUDA program as it is, sharing the GPU with others."""
+"""``gpushare run``: runs an unmodified CUDA program that shares the GPU."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
     from gpushare.programs.report import ProgramReport
 
 FAILED = 125
-"""gpushare itself could not run the program."""
+"""Exit code if gpushare itself could not run the program."""
 CANNOT_RUN = 126
 NOT_FOUND = 127
 OF_SIGNAL = 128
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("--name", metavar="N", help="Of the program, in status and traces.  [default: its file's]")
+@click.option("--name", metavar="N", help="Name in status and traces.  [default: the file's name]")
 @click.option("--priority", type=int, default=0, show_default=True, metavar="P", help="Larger is more urgent.")
-@click.option("--weight", type=float, default=1.0, show_default=True, metavar="W", help="For policies that weigh.")
-@click.option("--memory", metavar="SIZE", help="Of the GPU at most, such as 20GB; beyond that it is out of memory.")
-@click.option("--server", type=click.Path(path_type=Path), metavar="SOCKET", help="Of gpushare serve.")
-@click.option("--policy", metavar="P", help="Of a server of its own, which others may join.  [default: auto]")
+@click.option("--weight", type=float, default=1.0, show_default=True, metavar="W", help="Share for weighted policies.")
+@click.option("--memory", metavar="SIZE", help="Limit of GPU memory, such as 20GB; more is out of memory.")
+@click.option("--server", type=click.Path(path_type=Path), metavar="SOCKET", help="Socket of gpushare serve.")
+@click.option("--policy", metavar="P", help="Policy of a server to start, which others may join.  [default: auto]")
 @click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
-              help="A launch that has waited for so long goes.")  # fmt: skip
-@click.option("--report", is_flag=True, help="Print what it launched, by kernel, when it has ended.")
+              help="Longest wait of a launch; then it proceeds.")  # fmt: skip
+@click.option("--report", is_flag=True, help="Print its launches by kernel when it has ended.")
 @click.option("--report-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Write that as JSON.")  # fmt: skip
+              help="Write the report as JSON.")  # fmt: skip
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENTS]...")
 def run(command: tuple[str, ...], **choices: Any) -> None:
-    """Run a CUDA program as it is, and have it share the GPU with others.
+    """Run an unmodified CUDA program that shares the GPU with others.
 
-    Nothing in the program changes. Its launches are held and let go, in order and in time, as the server's policy
-    says; with --server, or where a server of this user's answers, it joins that one, else it starts one that others
-    may join. What it prints stays its own; gpushare writes to stderr. docs/guide/run.md says what is promised.
+    The program is not modified. Its launches wait until the server's policy admits them. With --server, or if a
+    server of this user is running, it joins that server; otherwise it starts one that others may join. The
+    program's output is unchanged; gpushare writes to stderr. docs/guide/run.md has the details.
 
-    Exit code: the program's; 128 + N where signal N ended it; 125 gpushare could not run it, 126 it is no program
+    Exit code: the program's; 128 + N where signal N ended it; 125 gpushare could not run it, 126 it is not a program
     that can be run, 127 there is none.
 
     \b
@@ -72,7 +72,7 @@ def run(command: tuple[str, ...], **choices: Any) -> None:
 
 def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
     if choices["server"] is not None and choices["policy"] is not None:
-        raise InvalidInput("--server names a server that has a policy already: leave --policy out")
+        raise InvalidInput("the server of --server has a policy already: leave --policy out")
     program = found_program(command)
     name = choices["name"] or Path(program).name
     memory_bytes = 0 if choices["memory"] is None else bytes_in(choices["memory"])
@@ -103,14 +103,15 @@ def _tell(report: ProgramReport, *, show_all: bool) -> None:
             f"({report.gpu_ratio:.0%} of {duration(report.wall_s * 1e9)}){held}"
         )
     if report.let_go:
-        remark(f"{report.name}: {report.let_go} launches were let go by --longest-hold: does another program wait?")
+        remark(f"{report.name}: {report.let_go} launches proceeded because of --longest-hold")
     if report.untold:
-        remark(f"{report.name}: {report.untold} launches are not told by kernel: it has too many kernels and shapes")
+        remark(f"{report.name}: {report.untold} launches are not listed by kernel: it has too many kernels and shapes")
     if not report.is_covered:
         ratio = "an unknown part" if report.coverage_ratio is None else f"{report.coverage_ratio:.0%}"
         remark(
-            f"{report.name}: {ratio} of its GPU time was seen, below {LEAST_COVERAGE:.0%}: these processes use the "
-            f"driver past gpushare: {printable(', '.join(report.escaped))}; gpushare doctor -- COMMAND says why"
+            f"{report.name}: {ratio} of its GPU time was observed, below {LEAST_COVERAGE:.0%}: these processes use the "
+            f"driver without gpushare: {printable(', '.join(report.escaped))}; "
+            "gpushare doctor -- COMMAND gives the reason"
         )
     if show_all:
         show_report(report, sys.stderr)
@@ -118,7 +119,7 @@ def _tell(report: ProgramReport, *, show_all: bool) -> None:
 
 @contextmanager
 def _own_exit_codes() -> Iterator[None]:
-    """So that an error of gpushare's is told from the program's."""
+    """Distinguishes an error of gpushare from the program's exit codes."""
     try:
         yield
     except (InvalidInput, CudaError, PolicyError, ConnectionError, OSError) as error:

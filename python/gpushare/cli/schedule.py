@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare schedule``: one workload under one policy, application by application."""
+"""``gpushare schedule``: one run of a workload under one policy, with a row per application."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 NEEDS_LATEX = {"pgf"}
-"""What Matplotlib writes only where LaTeX is installed."""
+"""File formats that Matplotlib writes only where LaTeX is installed."""
 UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-"""By kind of picture: without the date, which would tell equal runs apart."""
+"""Metadata by format: without the date, so that equal runs give equal files."""
 
 
 @click.command()
 @click.argument("workload")
-@click.option("--policy", required=True, metavar="P", help="Name of a built-in policy, or your own as FILE.py:CLASS.")
+@click.option("--policy", required=True, metavar="P", help="Name of a built-in policy, or FILE.py:CLASS.")
 @device_option()
 @seed_option()
 @timeout_option()
 @profile_missing_option()
 @written_file("--perfetto", "Write a trace for ui.perfetto.dev; - is stdout.")
 @written_file("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
-@written_file("--trace", "Write every event and plan, as gpushare's own bytes: equal runs give equal files.")
+@written_file("--trace", "Write every event and plan in a binary format: equal runs give equal files.")
 @json_option()
 def schedule(
     workload: str,
@@ -93,7 +93,7 @@ def schedule(
 
 
 def show_run(one: Run, files: dict[str, Path] | None = None, *, as_json: bool) -> None:
-    """A run as tables, or as one JSON document; ``files`` is what was written of it."""
+    """Prints a run as tables, or as one JSON document; ``files`` are its written files."""
     if as_json:
         print_json({**_document(one), "files": files or {}})
         return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare serve``: shares a GPU among processes, until it is told to end."""
+"""``gpushare serve``: shares a GPU among processes until it is stopped."""
 
 from __future__ import annotations
 
@@ -26,15 +26,16 @@ from gpushare.daemon.supervisor.supervisor import Supervisor
 )
 @click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
 @click.option(
-    "--ordering", metavar="O", help="Whose operations go next; gpushare policies lists them.  [default: arrival]"
+    "--ordering", metavar="O", help="Ordering of operations; gpushare policies lists them.  [default: arrival]"
 )
 @click.option(
-    "--config", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Of the server, in TOML."
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Configuration of the server, in TOML.",
 )
-@click.option(
-    "--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Where clients connect."
-)
-@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Prometheus metrics, for this machine alone.")
+@click.option("--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Socket for clients.")
+@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Port of Prometheus metrics, local only.")
 @click.option("--while-used", is_flag=True, help="End with the last client.")
 @click.option("--log-json", is_flag=True, help="One JSON object per line on stderr.")
 @click.option("--log-level", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"]), default="INFO")
@@ -49,9 +50,9 @@ def serve(
     log_json: bool,
     log_level: str,
 ) -> None:
-    """Share a GPU among processes, each of which says gpushare.connect(), or was started with gpushare run.
+    """Share a GPU among processes that call gpushare.connect() or were started with gpushare run.
 
-    Ctrl-C or SIGTERM ends it. Options go before what --config says.
+    Ctrl-C or SIGTERM ends it. Options take precedence over --config.
 
     \b
     Examples:
@@ -62,7 +63,7 @@ def serve(
     """
     given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "metrics_port": metrics_port}
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
-    require(len(set(settings.devices)) == len(settings.devices), "--device names a device twice")
+    require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")
     _core.require_policy(settings.policy)
     _core.require_open_ordering(settings.ordering)
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
@@ -79,5 +80,5 @@ def serve(
 
 
 def _end(*_: Any) -> None:
-    """As Ctrl-C, but it is no failure."""
+    """Handles SIGTERM as Ctrl-C, without a failure."""
     raise click.exceptions.Exit(0)

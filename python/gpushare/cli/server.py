@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""Commands that talk to a server: what goes on there, and what is to be different."""
+"""Commands for a running server: its state, and changes to it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from gpushare.files.atomic_write import write_atomically
 
 SOME_SECONDS = click.FloatRange(0, 1e6, min_open=True)
 PICTURES = (".svg", ".png", ".pdf")
-"""Names of files that end so are pictures."""
+"""Suffixes of file names for pictures."""
 
 
 def socket_option() -> Decorator:
     """--socket."""
-    return click.option("--socket", type=click.Path(path_type=Path), metavar="PATH", help="Of the server.")
+    return click.option("--socket", type=click.Path(path_type=Path), metavar="PATH", help="Socket of the server.")
 
 
 def device_option() -> Decorator:
     """--device."""
-    return click.option("--device", metavar="DEVICE", help="One of the server's; its first by default.")
+    return click.option("--device", metavar="DEVICE", help="A device of the server; default: its first.")
 
 
 def _connected(socket: Path | None, device: str | None) -> Any:
@@ -50,7 +50,7 @@ def _connected(socket: Path | None, device: str | None) -> Any:
 @device_option()
 @json_option()
 def status(socket: Path | None, device: str | None, as_json: bool) -> None:
-    """Show what goes on in a server: memory, clients, applications.
+    """Show the state of a server: memory, clients, applications.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def _show(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _said(words: str, *, as_json: bool, **document: Any) -> None:
-    """What is different now, for a reader or for a program."""
+    """Reports a change, as text or JSON."""
     remark(words)
     if as_json:
         print_json(document)
@@ -85,7 +85,7 @@ def _print(found: dict[str, Any]) -> None:
 @socket_option()
 @device_option()
 @click.option("--every", default=1.0, show_default=True, type=click.FloatRange(0.05, 3600), metavar="SECONDS")
-@click.option("--once", is_flag=True, help="Print it once, for scripts.")
+@click.option("--once", is_flag=True, help="Print the table once, for scripts.")
 @json_option()
 def top(socket: Path | None, device: str | None, every: float, once: bool, as_json: bool) -> None:
     """Watch the applications of a server; Ctrl-C ends it. With --json once, as gpushare status.
@@ -125,7 +125,7 @@ def _table(found: dict[str, Any]) -> Any:
 @device_option()
 @json_option()
 def policy(name: str, socket: Path | None, device: str | None, as_json: bool) -> None:
-    """Have a server share its GPU under another policy from now on.
+    """Change the policy of a server.
 
     \b
     Examples:
@@ -144,7 +144,7 @@ def policy(name: str, socket: Path | None, device: str | None, as_json: bool) ->
 @device_option()
 @json_option()
 def priority(application: str, priority: int, socket: Path | None, device: str | None, as_json: bool) -> None:
-    """Give an application of a server, as gpushare status names it, another priority.
+    """Change the priority of an application, named as in gpushare status.
 
     \b
     Examples:
@@ -158,14 +158,14 @@ def priority(application: str, priority: int, socket: Path | None, device: str |
 
 
 @click.command()
-@click.option("--last", type=SOME_SECONDS, metavar="SECONDS", help="The last so many seconds.")
-@click.option("--from", "since", type=SOME_SECONDS, metavar="SECONDS", help="Begin so many seconds ago.")
+@click.option("--last", type=SOME_SECONDS, metavar="SECONDS", help="Length of the trace until now.")
+@click.option("--from", "since", type=SOME_SECONDS, metavar="SECONDS", help="Begin of the trace, seconds ago.")
 @click.option(
     "--to",
     "until",
     type=click.FloatRange(0, 1e6),
     metavar="SECONDS",
-    help="End so many seconds ago.  [default: 0, now]",
+    help="End of the trace, seconds ago.  [default: 0, now]",
 )
 @click.option("-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               callback=writable_path)  # fmt: skip
@@ -181,7 +181,7 @@ def trace(
     device: str | None,
     as_json: bool,
 ) -> None:
-    """Write what a server did: for ui.perfetto.dev, or, as .svg, .png or .pdf, drawn.
+    """Write a trace of a server: for ui.perfetto.dev, or a picture (.svg, .png or .pdf).
 
     \b
     Examples:
@@ -190,9 +190,9 @@ def trace(
       gpushare trace --from 90 --to 60 -o before.pftrace
     """
     if (last is None) == (since is None) or (last is not None and until is not None):
-        raise click.UsageError("say which seconds: --last 10, or --from 90 --to 60 (so many seconds ago)")
+        raise click.UsageError("give a window: --last 10, or --from 90 --to 60 (seconds ago)")
     if since is not None and until is not None and until >= since:
-        raise click.UsageError(f"--to must be less than --from (so many seconds ago), got {until:g} and {since:g}")
+        raise click.UsageError(f"--to must be less than --from (seconds ago), got {until:g} and {since:g}")
     if output.suffix in PICTURES:
         require_plots()
     with _connected(socket, device) as session:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare suite``: the bundled CUDA kernels; list them, run them together, check them, and see what they need."""
+"""``gpushare suite``: lists, runs and checks the bundled CUDA kernels, and shows their resources."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from gpushare.validation.suite_kernels import SuiteCheck
 
 size_option = click.option(
-    "--size", type=click.Choice(["small", "large"]), default="large", show_default=True, help="Of their data."
+    "--size", type=click.Choice(["small", "large"]), default="large", show_default=True, help="Size of their data."
 )
 
 
 @click.group()
 def suite() -> None:
-    """List, run, check or size up the CUDA kernels that come with gpushare: the benchmarks of five papers.
+    """List, run, check or measure the CUDA kernels that come with gpushare: the benchmarks of five papers.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def suite() -> None:
 @suite.command("list")
 @json_option()
 def list_command(as_json: bool) -> None:
-    """List the kernels, what each computes and which benchmark of which paper it stands for.
+    """List the kernels: what each computes, and the benchmarks of papers that it represents.
 
     \b
     Examples:
@@ -63,7 +63,7 @@ def list_command(as_json: bool) -> None:
         [row["name"], row["field"], row["summary"], ", ".join(f"{a}: {b}" for a, b in row["stands_for"].items())]
         for row in rows
     ]
-    print_table(f"{len(rows)} kernels", ["kernel", "field", "what it is", "benchmark"], cells, texts=4)
+    print_table(f"{len(rows)} kernels", ["kernel", "field", "description", "benchmark"], cells, texts=4)
 
 
 def _described(kernel: SuiteKernel) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _described(kernel: SuiteKernel) -> dict[str, Any]:
 
 @suite.command("run")
 @click.argument("names", nargs=-1, required=True, metavar="KERNEL...")
-@click.option("--policy", default="srtf", show_default=True, metavar="P", help="As for gpushare schedule.")
+@click.option("--policy", default="srtf", show_default=True, metavar="P", help="Policy, as for gpushare schedule.")
 @size_option
 @device_option()
 @timeout_option()
@@ -110,12 +110,12 @@ def _launch(name: str, size: str) -> gpushare.Launch:
 @suite.command("check")
 @click.argument("names", nargs=-1, metavar="[KERNEL...]")
 @click.option(
-    "--size", type=click.Choice(["small", "large"]), default="small", show_default=True, help="Of their data."
+    "--size", type=click.Choice(["small", "large"]), default="small", show_default=True, help="Size of their data."
 )
 @click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU to run on.")
 @json_option()
 def check_command(names: tuple[str, ...], size: str, device: str, as_json: bool) -> None:
-    """Check kernels on a GPU: each against its reference, and its worker against the bytes of the kernel as it is.
+    """Check kernels on a GPU: the original against its reference, and its worker against the original's bytes.
 
     \b
     Examples:
@@ -147,14 +147,14 @@ def _verdict(check: SuiteCheck) -> list[str]:
 
 @suite.command("resources")
 @click.argument("names", nargs=-1, metavar="[KERNEL...]")
-@click.option("--arch", default="sm_90", show_default=True, help="What to compile for.")
-@click.option("--device", default="h100", show_default=True, metavar="DEVICE", help="Whose SMs hold the blocks.")
+@click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
+@click.option("--device", default="h100", show_default=True, metavar="DEVICE", help="Device for blocks per SM.")
 @size_option
 @json_option()
 def resources_command(names: tuple[str, ...], arch: str, device: str, size: str, as_json: bool) -> None:
-    """Show what kernels need, as they are -> as workers: registers, spills, shared memory, blocks per SM.
+    """Show resources of kernels, original -> worker: registers, spills, shared memory, blocks per SM.
 
-    By the assembler's report; needs no GPU. Spilled bytes are those of a thread, stores and loads together.
+    From the assembler's report; needs no GPU. Spilled bytes are per thread, stores and loads together.
 
     \b
     Examples:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare validate``: the same workloads on a GPU and in its simulator, and how far the two are apart."""
+"""``gpushare validate``: runs the same workloads on a GPU and in its simulator, and reports the errors."""
 
 from __future__ import annotations
 
@@ -24,23 +24,31 @@ from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
 
 
 @click.command()
+@click.option("--kernels", metavar="A,B,...", default=",".join(KERNELS), help="Kernels of the suite, run in all pairs.")
+@click.option("--policies", metavar="A,B,...", default=",".join(POLICIES), show_default=True, help="Built-in policies.")
 @click.option(
-    "--kernels", metavar="A,B,...", default=",".join(KERNELS), help="Of the suite; all pairs of them are run."
+    "--splits",
+    metavar="N,M,...",
+    default=",".join(map(str, SPLITS)),
+    show_default=True,
+    help="SMs of the first of a pair.",
 )
-@click.option("--policies", metavar="A,B,...", default=",".join(POLICIES), show_default=True, help="Built-in ones.")
 @click.option(
-    "--splits", metavar="N,M,...", default=",".join(map(str, SPLITS)), show_default=True, help="SMs of a pair's first."
+    "--size", type=click.Choice(("small", "large")), default="large", show_default=True, help="Size of the data."
 )
-@click.option("--size", type=click.Choice(("small", "large")), default="large", show_default=True, help="Of the data.")
-@click.option("--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="On the GPU; medians count.")
+@click.option(
+    "--repeats", type=click.IntRange(min=1), default=3, show_default=True, help="Repeats on the GPU; medians count."
+)
 @click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU.")
 @click.option("--from", "recorded", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Take the GPU's half, or the named part of it, from this file; needs no GPU.")  # fmt: skip
-@written_file("--save", "Keep the GPU's half in this file.")
+              help="Read the GPU's measurements, or the named part, from this file; needs no GPU.")  # fmt: skip
+@written_file("--save", "Write the GPU's measurements to this file.")
 @click.option("--record-only", is_flag=True, help="Only record on the GPU; needs --save.")
-@click.option("--simulator", default="sim:h100", show_default=True, metavar="DEVICE", help="What is to be validated.")
+@click.option(
+    "--simulator", default="sim:h100", show_default=True, metavar="DEVICE", help="Simulated device to validate."
+)
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-              help="Write plots and a table of every point there.")  # fmt: skip
+              help="Folder for plots and a table of all points.")  # fmt: skip
 @json_option()
 def validate(**choices: Any) -> None:
     """Run the same workloads on a GPU and in its simulator, and report the simulator's errors.
@@ -75,17 +83,17 @@ def _recording(choices: dict[str, Any]) -> Recording:
     recorded, save = choices["recorded"], choices["save"]
     if recorded is not None:
         if save is not None or choices["record_only"]:
-            raise InvalidInput("--from takes what is recorded: leave out --save and --record-only")
+            raise InvalidInput("--from reads a recording: leave out --save and --record-only")
         if told := [f"--{name}" for name in ("size", "repeats", "device") if _is_told(name)]:
-            raise InvalidInput(f"--from takes them as they were recorded: leave out {' and '.join(told)}")
+            raise InvalidInput(f"--from has fixed values for these: leave out {' and '.join(told)}")
         return selected(Recording.load(recorded), **_named(choices))
     if choices["record_only"] and save is None:
-        raise InvalidInput("--record-only needs --save FILE, or all would be lost")
+        raise InvalidInput("--record-only needs --save FILE, to store the measurements")
     return _record(choices["device"], _settings(choices), save)
 
 
 def _named(choices: dict[str, Any]) -> dict[str, Any]:
-    """Of a recording: only what the command line names."""
+    """Filters a recording by the options that the command line names."""
     return {
         name: parsed(choices[name])
         for name, parsed in (("kernels", _listed), ("policies", _listed), ("splits", _numbers))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ruff: noqa: D301 - \b tells click to keep the lines that follow
-"""``gpushare workloads``: the bundled workloads."""
+"""``gpushare workloads``: lists the bundled workloads."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many processes, one GPU: the server (``gpushare serve``) and its clients (:func:`gpushare.connect`)."""
+"""The server, which shares a GPU among processes (``gpushare serve``), and its clients (:func:`gpushare.connect`)."""

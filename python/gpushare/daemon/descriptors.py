@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many files a process may have open: each client takes some of the server's."""
+"""The limit of open files of a process: the server needs several per client."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import resource
 
 
 def permit_many() -> None:
-    """As many as the machine lets this process have: the usual 1024 are those that ``select`` can look at."""
+    """Raises the limit to the hard limit; the usual 1024 is a limit of ``select`` only."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(OSError, ValueError):  # it may be more than the kernel permits now
+    with contextlib.suppress(OSError, ValueError):  # the hard limit may be above what the kernel permits now
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def open_descriptors() -> int:
-    """Of this process, now."""
+    """Number of open descriptors of this process."""
     try:
         return len(os.listdir("/proc/self/fd"))
-    except OSError:  # there is none left to look with
+    except OSError:  # no descriptor is left for listing them
         return resource.getrlimit(resource.RLIMIT_NOFILE)[0]

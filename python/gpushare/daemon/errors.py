@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What clients of the server raise beyond what a session of their own would, and errors as messages."""
+"""Errors of the server's clients, and errors as messages."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ class DaemonGoneError(ConnectionError):
     """The server cannot be reached, or has ended.
 
     Attributes:
-        retryable: whether to try again at once is of use, since another worker is being started.
+        retryable: whether it makes sense to try again at once, because another worker is being started.
     """
 
     retryable = False
 
 
 class WorkerLostError(DaemonGoneError):
-    """The process that held the GPU has ended, and with it the job or the array; another one is being started.
+    """The process that held the GPU has ended, and the job or the array is lost; another one is being started.
 
-    Submit again: the session connects by itself. Jobs with ``idempotent=True`` are run again without being asked.
+    Submit again: the session connects automatically. Jobs with ``idempotent=True`` are repeated automatically.
     """
 
     retryable = True
 
 
 class DeviceLostError(DaemonGoneError):
-    """The server is there, but cannot open its device: the message says why. It tries again by itself.
+    """The server cannot open its device; the message has the reason. The server keeps trying.
 
-    Nobody knows when that succeeds, so it is not ``retryable``; once the device is back, the same session goes on, as
-    after the loss of a worker.
+    It is not known when that succeeds, so it is not ``retryable``; once the device is available, the same session goes
+    on, as after the loss of a worker.
     """
 
 
@@ -43,12 +43,12 @@ class RefusedError(PermissionError):
 
 
 class ProtocolError(ConnectionError):
-    """The other side says what is no message of this protocol, or of another version of it."""
+    """The peer sends an invalid message, or has another version of the protocol."""
 
 
 @contextmanager
 def with_source(text: str) -> Iterator[None]:
-    """Sources do not travel back: a CompileError from within gets this one."""
+    """Sources are not sent back by the server: a CompileError in this block gets this source."""
     try:
         yield
     except CompileError as error:
@@ -75,11 +75,11 @@ KINDS: dict[str, type[Exception]] = {
 
 LONGEST_TEXT = 20_000
 LONGEST_LOG = 200_000
-"""In characters, each of which may take four bytes; all of an error has to fit into one message."""
+"""In characters, each of which may take four bytes; a whole error has to fit into one message."""
 
 
 def as_message(error: BaseException) -> dict[str, Any]:
-    """The error as it travels.
+    """The error as a message.
 
     >>> as_message(InvalidInput("no policy 'fifi'"))
     {'kind': 'InvalidInput', 'message': "no policy 'fifi'"}
@@ -96,7 +96,7 @@ def as_message(error: BaseException) -> dict[str, Any]:
 
 
 def _cut(text: str, most: int = LONGEST_TEXT) -> str:
-    """So that it fits into a message.
+    """The text cut to the length of a message.
 
     >>> _cut("abcdef", 3)
     'abc [and 3 more characters]'
@@ -105,13 +105,13 @@ def _cut(text: str, most: int = LONGEST_TEXT) -> str:
 
 
 def from_message(message: Any) -> Exception:
-    """The error that :func:`as_message` made a message of.
+    """The inverse of :func:`as_message`.
 
     >>> from_message({"kind": "InvalidInput", "message": "no"})
     InvalidInput('no')
     """
     if not isinstance(message, dict):
-        return ProtocolError(f"the server's error is none: {message!r}")
+        return ProtocolError(f"the server's error message is not valid: {message!r}")
     text = str(message.get("message"))
     if message.get("kind") == "CompileError":
         options = message.get("options") or ()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server says on stderr: lines for people, or one JSON object per line.
+"""Logging of the server to stderr: plain lines, or one JSON object per line.
 
-Clients can have it say much, so lines are cut, what they quote is printable, and of lines of one kind only so many come
-in a second.
+Clients can cause much output, so lines are cut, quoted text is made printable, and the rate of lines of one kind is
+limited.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gpushare.printable import printable
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 MOST_CHARACTERS = 2000
-"""Of a message, and of what raised."""
+"""Longest message and longest traceback, in characters."""
 BURST_S = 5.0
-"""Who has said nothing for so long may say at once what they might have said."""
+"""The allowance for a burst, in seconds at the permitted rate."""
 
 
 class JsonLines(logging.Formatter):
-    """One object per line: time, level, logger, pid, message, and what raised."""
+    """One object per line: time, level, logger, pid, message, and traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -41,19 +41,19 @@ class JsonLines(logging.Formatter):
 
 
 class Lines(logging.Formatter):
-    """For people."""
+    """Plain lines."""
 
     def formatException(self, ei: object) -> str:  # noqa: N802 - logging's own name
-        """What raised, not too much of it."""
+        """The traceback, cut."""
         return printable(cut(super().formatException(ei)), lines=True)  # type: ignore[arg-type]
 
 
 class Bearable(logging.Filter):
-    """Cuts messages, and leaves out those of one kind and one user that come too often; the next says how many.
+    """Cuts messages and limits the rate per kind and user; the next line tells how many were left out.
 
     Args:
-        lines_per_second: of one kind and user, in the long run.
-        now_s: the time.
+        lines_per_second: mean rate of one kind and user.
+        now_s: the clock, in seconds.
     """
 
     def __init__(self, lines_per_second: float, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -63,7 +63,7 @@ class Bearable(logging.Filter):
         self._kinds: dict[object, Kind] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether it is said."""
+        """Whether the line is written."""
         kind = self._kinds.setdefault((record.name, record.msg, getattr(record, "user", None)), Kind(self._now_s()))
         most = max(BURST_S * self._lines_per_second, 1.0)
         left_out = kind.left_out
@@ -75,10 +75,10 @@ class Bearable(logging.Filter):
 
 
 class Kind:
-    """Lines that differ in what they quote.
+    """Lines that differ only in their arguments.
 
     Attributes:
-        left_out: since the last one that was said.
+        left_out: number of lines left out since the last one that was written.
     """
 
     def __init__(self, now_s: float) -> None:
@@ -87,7 +87,7 @@ class Kind:
         self._saved: float | None = None
 
     def may_be_said(self, now_s: float, per_second: float, most: float) -> bool:
-        """Another one; it counts."""
+        """Counts another line; returns whether it may be written."""
         saved = most if self._saved is None else min(self._saved + (now_s - self._since_s) * per_second, most)
         said = saved >= 1
         self._saved, self._since_s = saved - said, now_s
@@ -96,13 +96,13 @@ class Kind:
 
 
 def cut(text: str) -> str:
-    """Not more than a reader reads."""
+    """The text, cut to a readable length."""
     more = len(text) - MOST_CHARACTERS
     return text if more <= 0 else f"{text[:MOST_CHARACTERS]} [and {more} more characters]"
 
 
 def log_to_stderr(*, as_json: bool, level: str = "INFO", lines_per_second: float) -> None:
-    """For the server's processes."""
+    """Sets up logging in the server's processes."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if as_json else Lines(LINE))
     handler.addFilter(Bearable(lines_per_second))

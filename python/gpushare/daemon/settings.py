@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server is configured to do: a TOML file (docs/guide/server.md), of which the command line changes a few."""
+"""The server's configuration: a TOML file (docs/guide/server.md). The command line can override some keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpushare.model.service_level import WEIGHTS
 from gpushare.model.workload import PRIORITIES
 
 PROGRAMS = "programs"
-"""The device that programs of gpushare run share, beside GPUs and simulated ones."""
+"""Name of the CPU-only device of ``gpushare run``, beside GPUs and simulated devices."""
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
 Floor = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])]
@@ -30,42 +30,42 @@ Quota = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 
 
 class Settings(Schema):
-    """The file."""
+    """The configuration file."""
 
     socket: str | None = None
-    """Where clients connect; left out: where `gpushare.connect()` looks."""
+    """Path of the socket; default: the path that `gpushare.connect()` uses."""
     group: str | None = None
-    """Its members may connect; left out: the server's own user and root only."""
+    """Members of this group may connect; default: the server's user and root only."""
     devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0", PROGRAMS], min_length=1, max_length=64)]
     """GPUs, simulated devices, and `programs` for unmodified programs."""
     policy: str = "auto"
     """A built-in policy, with options."""
     ordering: str = "arrival"
-    """Which operations go next, before the policy divides the SMs."""
+    """Selects the next operations, before the policy allocates the SMs."""
     highest_priority: Priority = 0
-    """The highest priority that every client may ask for."""
+    """The highest priority of every client."""
     priority_of_user: dict[str, Priority] = Field(default_factory=dict)
     """The highest priority of these users."""
     priority_of_group: dict[str, Priority] = Field(default_factory=dict)
     """The highest priority of members of these groups."""
     highest_floor: Floor = 0.0
-    """The most that the floors of a user's applications may add up to."""
+    """Limit of the sum of the least speeds of a user's applications."""
     floor_of_user: dict[str, Floor] = Field(default_factory=dict)
     """The same for these users."""
     floor_of_group: dict[str, Floor] = Field(default_factory=dict)
     """The same for members of these groups."""
     weight_of_user: dict[str, Weight] = Field(default_factory=dict)
-    """Against other users, under policies with weights; 1 where nothing is said."""
+    """Weight of a user under policies with weights; default: 1."""
     weight_of_group: dict[str, Weight] = Field(default_factory=dict)
     """The same for members of these groups."""
     operators: list[str] = Field(default_factory=list)
     """Users that may change the policy and the priorities of others, beside the server's user and root."""
     memory_bytes: Quota | None = None
-    """What each device gives out; left out: all that it has."""
+    """Memory of each device for clients; default: all."""
     memory_bytes_per_client: Quota | None = None
-    """What a client may hold; left out: no limit."""
+    """Limit of a client; default: none."""
     memory_bytes_per_user: Quota | None = None
-    """What all clients of a user may hold; left out: no limit."""
+    """Limit of all clients of a user; default: none."""
     clients: Annotated[int, Field(ge=1, le=4096)] = 256
     """Clients at a time."""
     clients_per_user: Annotated[int, Field(ge=1, le=4096)] = 128
@@ -79,13 +79,13 @@ class Settings(Schema):
     log_lines_per_second: Annotated[float, Field(gt=0, le=1e6)] = 20.0
     """Lines of one kind for the clients of one user."""
     watchdog_seconds: Annotated[float, Field(gt=0, le=1e6)] = 30.0
-    """A kernel of which no block ends for so long counts as endless."""
+    """A launch in which no block ends for this time counts as endless."""
     sources_of_other_users: bool = False
     """Compile CUDA C++ of other users, which can include any file that the server can read."""
     compilations: Annotated[int, Field(ge=1, le=256)] = 4
     """Compilations at a time; a user has all but one of them at most."""
     compile_memory_bytes: Annotated[int, Field(ge=1 << 28, le=MOST_BYTES)] = 4 << 30
-    """What each process of a compilation may take."""
+    """Limit of each process of a compilation."""
     compile_seconds: Annotated[float, Field(gt=0, le=1e6)] = 120.0
     """The time for one kernel."""
     metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
@@ -94,15 +94,15 @@ class Settings(Schema):
 
 @dataclass(frozen=True)
 class Rights:
-    """What one peer may do.
+    """Permissions of one peer.
 
     Attributes:
-        highest_priority: that it may ask for.
-        highest_floor: the sum of the floors that a user may ask for, whatever clients they have.
-        weight: of the user against others, whatever applications they have.
-        memory_bytes: of the device that it may hold; None: all of it.
-        is_operator: may it change the policy and others' priorities?
-        may_compile: are sources of it compiled, which lets them include files that the server can read?
+        highest_priority: highest priority of its applications.
+        highest_floor: limit of the sum of least speeds that a user's clients may ask for.
+        weight: weight of the user, independent of the number of its applications.
+        memory_bytes: limit of its device memory; None: all of it.
+        is_operator: whether it may change the policy and the priorities of all applications.
+        may_compile: whether its sources are compiled, which lets them include files that the server can read.
     """
 
     highest_priority: int
@@ -114,7 +114,7 @@ class Rights:
 
 
 def settings_in(path: Path | None) -> Settings:
-    """The file's; the defaults without one.
+    """Reads the configuration file; the defaults without one.
 
     Raises:
         InvalidInput: the file is wrong; the message names file, line and key.
@@ -129,7 +129,7 @@ def settings_in(path: Path | None) -> Settings:
 
 
 def default_socket() -> Path:
-    """GPUSHARE_SOCKET, else in the user's runtime folder, else in the folder for temporary files."""
+    """GPUSHARE_SOCKET, else a path in the user's runtime folder, else in the folder for temporary files."""
     if chosen := os.environ.get("GPUSHARE_SOCKET"):
         return Path(chosen)
     folder = os.environ.get("XDG_RUNTIME_DIR")
@@ -139,10 +139,10 @@ def default_socket() -> Path:
 
 
 def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
-    """What the configuration allows this peer.
+    """The permissions of this peer.
 
     Raises:
-        RefusedError: it may not connect at all.
+        RefusedError: it may not connect.
 
     >>> rights_of(Peer(1, 1000, frozenset()), Settings(), 1000).highest_priority
     0
@@ -150,8 +150,8 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
     own = peer.uid in (server_uid, 0)
     in_group = settings.group is not None and gid_of(settings.group) in peer.groups
     if not own and not in_group:
-        who = f"user {peer.user} may not use this server"
-        raise RefusedError(f"{who}: it is of user {_user(server_uid)}; its 'group' setting lets others in")
+        refusal = f"user {peer.user} may not use this server"
+        raise RefusedError(f"{refusal}: it belongs to user {_user(server_uid)}; its setting 'group' can permit others")
     priority = (settings.highest_priority, settings.priority_of_user, settings.priority_of_group)
     floor = (settings.highest_floor, settings.floor_of_user, settings.floor_of_group)
     return Rights(
@@ -165,13 +165,13 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
 
 
 def _most_for(peer: Peer, anybody: Any, of_user: dict[str, Any], of_group: dict[str, Any]) -> Any:
-    """What the peer may ask for: as much as anybody, its user or one of its groups."""
+    """The peer's limit: the largest of the general one, its user's and its groups'."""
     own = [most for user, most in of_user.items() if _uid(user) == peer.uid]
     return max([anybody, *own, *[most for group, most in of_group.items() if gid_of(group) in peer.groups]])
 
 
 def _weight_of(peer: Peer, settings: Settings) -> float:
-    """Its user's own, else the most of its groups', else 1."""
+    """The user's weight, else the largest of its groups', else 1."""
     own = [weight for user, weight in settings.weight_of_user.items() if _uid(user) == peer.uid]
     of_groups = [weight for group, weight in settings.weight_of_group.items() if gid_of(group) in peer.groups]
     return max(own or of_groups or [1.0])
@@ -197,5 +197,5 @@ def _user(uid: int) -> str:
 
 
 def to_dict(settings: Settings) -> dict[str, Any]:
-    """As plain values, for a worker."""
+    """The settings as plain values, for a worker."""
     return settings.model_dump()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine has for gpushare, what is missing, and the command that helps (docs/guide/troubleshooting.md)."""
+"""Checks of this machine: what is installed and missing, and how to install it (docs/guide/troubleshooting.md)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpushare.doctor.gpu_probe import probe
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings, and what follows from them."""
+    """All findings, and conclusions from them."""
 
     findings: tuple[Finding, ...]
     gpu_expected: bool
 
     @property
     def healthy(self) -> bool:
-        """Nothing is broken, and what is expected is there."""
+        """Whether nothing is broken and everything required is installed."""
         return all(each.state is not State.BROKEN for each in self.findings)
 
     @property
@@ -36,17 +36,17 @@ class Diagnosis:
 
     @property
     def wanted_for_gpu(self) -> list[str]:
-        """What is missing or broken of that which a real GPU needs."""
+        """Requirements of a real GPU that are missing or broken."""
         unusable = (State.MISSING, State.BROKEN)
         return [each.name for each in self.findings if each.needed_by_gpu and each.state in unusable]
 
 
 def diagnose(*, require_gpu: bool = False) -> Diagnosis:
-    """Looks at everything. Takes a second or two, and changes nothing on this machine.
+    """Runs all checks. Takes a second or two, and changes nothing on this machine.
 
     Args:
-        require_gpu: what a real GPU needs is broken where it is missing. So it is where the environment variable
-            GPUSHARE_DEVICE names a real GPU.
+        require_gpu: whether a missing requirement of a real GPU counts as broken. It also does if the environment
+            variable GPUSHARE_DEVICE names a real GPU.
     """
     expected = require_gpu or is_cuda("auto")
     found = [finding for name, check in _checks().items() for finding in _guarded(name, check)]
@@ -73,7 +73,7 @@ def _is_lacking(finding: Finding) -> bool:
 
 
 def _guarded(name: str, check: Callable[[], list[Finding]]) -> list[Finding]:
-    """A machine that surprises one check must not keep the others from reporting."""
+    """An unexpected error in one check must not prevent the others."""
     try:
         return check()
     except Exception as error:

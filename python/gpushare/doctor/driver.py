@@ -23,13 +23,13 @@ PCI_DEVICES = Path("/sys/bus/pci/devices")
 
 
 def check(report: Mapping[str, Any]) -> list[Finding]:
-    """What the probe of the driver reported, in words."""
+    """Findings from the probe's report of the driver."""
     driver = _driver(report, module_release(MODULE_VERSION))
     return [driver, _gpus(report, driver.state)]
 
 
 def nvidia_hardware(pci: Path) -> bool:
-    """Whether there is an NVIDIA display or 3D controller on the PCI bus, driver or not."""
+    """Whether there is an NVIDIA display or 3D controller on the PCI bus, with or without a driver."""
     for device in pci.glob("*"):
         try:
             if (device / "vendor").read_text().strip() == "0x10de" and (device / "class").read_text()[:4] == "0x03":
@@ -44,7 +44,7 @@ def _driver(report: Mapping[str, Any], release: str | None) -> Finding:
     facts = {"cuda": cuda_version(version) if version else None, "release": release}
     shared = {"needed_by_gpu": True, "facts": facts}
     if not report["has_library"]:
-        # Why the library cannot be opened is news only where it is there.
+        # The error of opening the library is of interest only if the library exists.
         why = () if "No such file" in report["error"] else (report["error"],)
         return Finding(DRIVER, State.MISSING, _without_library(release), why, driver_command(), **shared)
     if not version:
@@ -80,7 +80,7 @@ def _gpus(report: Mapping[str, Any], driver: State) -> Finding:
 
 
 def _no_gpu(error: str, shared: dict[str, Any]) -> Finding:
-    """That no GPU is there is common, in images that bring libcuda; any other refusal is a fault."""
+    """A missing GPU is common, in images that bring libcuda; any other refusal is a fault."""
     state = State.MISSING if "CUDA_ERROR_NO_DEVICE" in error else State.BROKEN
     fix = "nvidia-smi"
     if "CUDA_VISIBLE_DEVICES" in os.environ:
@@ -94,7 +94,7 @@ def _no_gpu(error: str, shared: dict[str, Any]) -> Finding:
 
 
 def _age(gpu: Mapping[str, Any]) -> str | None:
-    """What is wrong with a GPU that is too old for the compiler."""
+    """The problem of a GPU that is too old for the compiler."""
     architecture = gpu.get("architecture")
     if architecture is None or int(architecture.removeprefix("sm_")) >= OLDEST_ARCHITECTURE:
         return None

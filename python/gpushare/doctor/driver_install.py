@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the NVIDIA driver comes onto this machine."""
+"""Commands that install the NVIDIA driver."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 WINDOWS = "install the driver on Windows: https://www.nvidia.com/drivers"
 ELSEWHERE = "https://www.nvidia.com/drivers"
-# NVIDIA's own repository, for distributions whose driver is older than 580 or not there at all.
+# NVIDIA's package repository, for distributions with no driver, or one older than 580.
 REPOSITORY = "https://docs.nvidia.com/datacenter/tesla/driver-installation-guide"
 COMMANDS = {
     "ubuntu": "sudo apt-get install nvidia-driver-580-open",
@@ -23,7 +23,7 @@ FAMILIES = {"rhel": "fedora", "centos": "fedora", "opensuse": "suse", "sles": "s
 
 
 def driver_command() -> str:
-    """The command that installs a driver on this machine, or where to get one."""
+    """The command that installs a driver on this machine, or the address of one."""
     if "microsoft" in platform.release().lower():
         return WINDOWS
     if in_container():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check says."""
+"""Findings of checks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 
 
 class State(StrEnum):
-    """How the thing that was checked is."""
+    """The state of a checked item."""
 
     GOOD = "good"
     HURTS = "hurts"
-    """It works, but slows things down or disturbs them."""
+    """It works, with a problem such as lower speed."""
     MISSING = "missing"
-    """It is not there, which is an error only where it is needed."""
+    """It is missing, which is an error only where it is required."""
     BROKEN = "broken"
-    """It is there, but does not work; or it is needed and missing."""
+    """It is installed and does not work; or it is required and missing."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Finding:
     """One line of the report.
 
     Attributes:
-        name: what was checked.
-        state: how it is.
-        summary: that in a few words.
-        details: what is wrong, a sentence each.
-        fix: the command that helps.
-        needed_by_gpu: without it no real GPU can be used.
-        facts: the same for programs.
+        name: the checked item.
+        state: its state.
+        summary: the state in a few words.
+        details: the problems, a sentence each.
+        fix: the command that solves them.
+        needed_by_gpu: whether a real GPU needs it.
+        facts: the data for programs.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Finding:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The finding for JSON."""
         return asdict(self)
 
 
 def binary_size(count: float) -> str:
-    """Bytes in the unit that fits.
+    """A size in a suitable unit.
 
     >>> binary_size(8 * 2**20)
     '8 MiB'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages whose arrays and kernels gpushare takes, where they are installed."""
+"""Checks optional packages that provide arrays and kernels for gpushare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import metadata
 
 from gpushare.doctor.finding import Finding, State
 
-# By the names under which each is distributed. None is imported: torch alone takes seconds.
+# Distribution names by package. None is imported: torch alone takes seconds.
 DISTRIBUTIONS = {
     "torch": ("torch",),
     "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
@@ -18,7 +18,7 @@ FIX = 'pip install torch   # or cupy-cuda13x, "numba-cuda[cu13]", triton'
 
 
 def check() -> list[Finding]:
-    """One line for all: they are optional."""
+    """One line for all packages, which are optional."""
     versions = {name: _version(names) for name, names in DISTRIBUTIONS.items()}
     words = [f"{name} {version}" for name, version in versions.items() if version is not None]
     if not words:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the driver and each GPU say, asked in a process that may crash or hang without harm.
+"""Probes the driver and each GPU, in a separate process that may crash or hang.
 
-As a program it is started as core_process.py says.
+The program is started as core_process.py describes.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from types import ModuleType
 from typing import Any
 
 TIMEOUT_S = 60.0
-"""The first context of a machine with eight GPUs takes seconds; a driver that hangs takes forever."""
+"""The first context of a machine with eight GPUs takes seconds; a broken driver may hang for ever."""
 
 TESTED_BYTES = 1 << 16
 
 
 def probe(timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
-    """What there is, as :func:`report` says, or with an ``error`` saying how the process ended."""
+    """The result of :func:`report`, or an ``error`` that tells how the process ended."""
     from gpushare.core_process import command_for
 
     try:
@@ -73,7 +73,7 @@ def _has_library() -> bool:
 
 
 def _gpu(core: ModuleType, ordinal: int) -> dict[str, Any]:
-    """One GPU, with what went wrong when it was used."""
+    """One GPU, with the error of using it."""
     found: dict[str, Any] = {"device": f"cuda:{ordinal}", "error": None}
     try:
         device = core.CudaDevice(ordinal)
@@ -90,7 +90,7 @@ def _gpu(core: ModuleType, ordinal: int) -> dict[str, Any]:
 
 
 def _memory_error(device: Any) -> str | None:
-    """Sends data there and back, which takes a context, memory and the copy engines."""
+    """Copies data to the GPU and back, which needs a context, memory and the copy engines."""
     sent = os.urandom(TESTED_BYTES)
     received = bytearray(TESTED_BYTES)
     memory = device.allocate(TESTED_BYTES)
@@ -100,5 +100,5 @@ def _memory_error(device: Any) -> str | None:
 
 
 def main(core: ModuleType) -> None:
-    """What the process does: the report, as its last line."""
+    """Prints the report as the last line."""
     print(json.dumps(report(core)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else of this machine has a say: MPS, and memory for copies."""
+"""Checks of the host: MPS, and memory for copies."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LITTLE_MEMORY = 1 << 30
 
 
 def check() -> list[Finding]:
-    """MPS, and memory that can be pinned."""
+    """The checks of MPS and pinned memory."""
     return [mps(os.environ.get(PIPE_DIRECTORY)), pinned_memory(MEMORY, resource.getrlimit(resource.RLIMIT_MEMLOCK)[0])]
 
 
 def mps(chosen: str | None) -> Finding:
-    """Whether a control daemon listens in the pipe directory. gpushare needs none; its MPS baseline does."""
+    """Whether a control daemon listens in the pipe directory. Only gpushare's MPS baseline needs one."""
     folder = Path(chosen or DEFAULT_PIPE_DIRECTORY)
     runs = _daemon_runs(folder / DAEMON_ID)
     facts = {"running": runs, "pipe_directory": str(folder)}
@@ -32,21 +32,21 @@ def mps(chosen: str | None) -> Finding:
     if chosen:
         details = (f"{PIPE_DIRECTORY}={chosen}, but no control daemon of this machine is there.",)
         return Finding("MPS", State.HURTS, "off, though asked for", details, "nvidia-cuda-mps-control -d", facts=facts)
-    return Finding("MPS", State.GOOD, "off: processes take turns on the GPU", facts=facts)
+    return Finding("MPS", State.GOOD, "off: processes use the GPU in time slices", facts=facts)
 
 
 def _daemon_runs(path: Path) -> bool:
     try:
         os.kill(int(path.read_text()), 0)
     except PermissionError as error:
-        return error.filename is None  # Another user's daemon, rather than a file that cannot be read.
+        return error.filename is None  # another user's daemon, rather than a file that cannot be read
     except (OSError, ValueError, OverflowError):
         return False
     return True
 
 
 def pinned_memory(memory: Path, locked_bytes: int) -> Finding:
-    """Host memory that copies can be made from. CUDA's does not count against ``ulimit -l``; RDMA's does."""
+    """Host memory that can be pinned for copies. CUDA's does not count against ``ulimit -l``; RDMA's does."""
     limit = "unlimited" if locked_bytes == resource.RLIM_INFINITY else binary_size(locked_bytes)
     available = _available(memory)
     facts = {"available_bytes": available, "ulimit_l_bytes": None if limit == "unlimited" else locked_bytes}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What measures kernels: CUPTI, and whether the GPU's counters may be read."""
+"""Checks for profiling: CUPTI, and the permission to read the GPU's counters."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ PERMIT_CONTAINER = "docker run --gpus all --cap-add SYS_ADMIN IMAGE"
 
 
 def check() -> list[Finding]:
-    """The library and the permission. Neither is needed to schedule."""
+    """The library and the permission. Scheduling needs neither."""
     return [cupti(library_path("cupti")), counters(MODULE_PARAMETERS, PROCESS_STATUS)]
 
 
 def cupti(path: str | None) -> Finding:
-    """NVIDIA's library for traces and counters."""
+    """Finds NVIDIA's library for traces and counters."""
     if path is None:
         return Finding("CUPTI", State.MISSING, "was not found", (), CUPTI_INSTALL, facts={"path": None})
     return Finding("CUPTI", State.GOOD, path, facts={"path": path})
 
 
 def counters(parameters: Path, status: Path) -> Finding:
-    """Whether this process may read hardware counters: everybody may, or it is an administrator's."""
+    """Whether this process may read hardware counters, as any user or as administrator."""
     title = "GPU counters"
     try:
         found = re.search(r"^RmProfilingAdminOnly:\s*(\d+)", parameters.read_text(), re.MULTILINE)
     except OSError:
-        return Finding(title, State.MISSING, "no kernel module of NVIDIA's that could permit them", facts={"may": None})
+        return Finding(title, State.MISSING, "no NVIDIA kernel module that could permit them", facts={"may": None})
     if found is not None and int(found[1]) == 0:
-        return Finding(title, State.GOOD, "everybody may read them", facts={"may": True})
+        return Finding(title, State.GOOD, "all users may read them", facts={"may": True})
     if _is_administrator(status):
         return Finding(title, State.GOOD, "administrators may read them, as this process may", facts={"may": True})
-    details = ("Counters need CAP_SYS_ADMIN, or a kernel module that lets everybody read them. Timings need neither.",)
+    details = ("Counters need CAP_SYS_ADMIN, or a kernel module that permits all users. Timings need neither.",)
     fix = PERMIT_CONTAINER if in_container() else PERMIT
     return Finding(title, State.HURTS, "only administrators may read them", details, fix, facts={"may": False})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environment variables that CUDA or gpushare heeds and that get in the way."""
+"""Environment variables of CUDA or gpushare with harmful values."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gpushare.profile.store import ProfileStore
 TITLE = "CUDA settings"
 OWN = "Own settings"
 CONNECTIONS = 32
-"""Hardware queues that gpushare asks for: streams that share one wait for each other."""
+"""Hardware queues that gpushare requests: streams that share a queue wait for each other."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A variable, which of its values get in the way, and how."""
+    """A variable, its harmful values, and their effect."""
 
     name: str
     hurts: Callable[[str], bool]
@@ -49,16 +49,16 @@ RULES = (
     Rule(
         "CUDA_DEVICE_MAX_CONNECTIONS",
         _below(CONNECTIONS),
-        f"streams share hardware queues and wait for each other; left alone, gpushare sets it to {CONNECTIONS}",
+        f"streams share hardware queues and wait for each other; unset, gpushare sets it to {CONNECTIONS}",
     ),
     Rule("CUDA_VISIBLE_DEVICES", lambda text: text.strip() in ("", "-1", "NoDevFiles"), "every GPU is hidden"),
     Rule("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", _below(100), "under MPS, kernels get a part of the SMs only"),
-    Rule("CUDA_FORCE_PTX_JIT", _is_on, "kernels do not load: gpushare hands over machine code, and no PTX"),
+    Rule("CUDA_FORCE_PTX_JIT", _is_on, "kernels do not load: gpushare loads machine code, not PTX"),
 )
 
 
 def check(environment: Mapping[str, str] = os.environ) -> list[Finding]:
-    """A finding per variable that gets in the way; for CUDA else one that says which are set."""
+    """A finding per variable with a harmful value; for CUDA otherwise one that lists the set variables."""
     return [*_of_cuda(environment), *_of_gpushare(environment)]
 
 
@@ -74,7 +74,7 @@ def _of_gpushare(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _require_device(name: str) -> None:
-    if not is_cuda(name):  # which GPUs there are is the driver's to say
+    if not is_cuda(name):  # the check of the driver lists the GPUs
         device(name)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the simulated devices are there and do what they should."""
+"""Checks the simulated devices and the kernel cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ REINSTALL = "pip install --force-reinstall gpushare-scheduler"
 
 
 def check() -> list[Finding]:
-    """The devices, and the folder of compiled kernels."""
+    """The checks of the devices and of the folder of compiled kernels."""
     return [devices(), kernel_cache(cache_folder())]
 
 
@@ -43,7 +43,7 @@ def _problem(device: str) -> str | None:
 
 
 def kernel_cache(folder: Path) -> Finding:
-    """Where compiled kernels are kept, and how many there are."""
+    """The folder of compiled kernels and their number."""
     kernels, size = sum(1 for _ in folder.glob("??/*")), _size(folder)
     facts = {"folder": str(folder), "kernels": kernels, "bytes": size, "writable": _is_writable(folder)}
     if not facts["writable"]:
@@ -57,20 +57,20 @@ def kernel_cache(folder: Path) -> Finding:
 def _size(folder: Path) -> int:
     total = 0
     for path in folder.glob("??/*/*"):
-        with contextlib.suppress(OSError):  # Another process may have just evicted it.
+        with contextlib.suppress(OSError):  # another process may have just evicted it
             total += path.stat().st_size
     return total
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether it can be written, or made."""
+    """Whether it can be written, or created."""
     for existing in (folder, *folder.parents):
         if existing.exists():
             break
     if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
         return False
     try:
-        tempfile.TemporaryFile(dir=existing).close()  # A file system may be read-only, or full.
+        tempfile.TemporaryFile(dir=existing).close()  # a file system may be read-only, or full
     except OSError:
         return False
     return True

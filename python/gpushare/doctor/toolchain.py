@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What compiles kernels: NVRTC, nvJitLink, ptxas and the headers that kernels include. Needs no GPU."""
+"""Checks the compilers: NVRTC, nvJitLink, ptxas and the headers that kernels include. Needs no GPU."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FAILURES = (_core.CudaError, _core.InvalidInput, CompilerCrashError, CompilerTim
 
 
 def check(driver_version: int) -> list[Finding]:
-    """The libraries, a kernel that is compiled with them, and the headers."""
+    """The checks of the libraries, of a test kernel, and of the headers."""
     paths = {name: library_path(name) for name in ("nvrtc", "nvJitLink")}
     versions, problem = _versions() if all(paths.values()) else ({}, None)
     found = [_library(name, path, versions.get(name.lower()), driver_version) for name, path in paths.items()]
@@ -39,7 +39,7 @@ def check(driver_version: int) -> list[Finding]:
 
 
 def _versions() -> tuple[dict[str, tuple[int, int]], str | None]:
-    """Of both libraries, or what went wrong."""
+    """Versions of both libraries, or the error."""
     try:
         return COMPILER.describe(), None
     except FAILURES as error:
@@ -53,14 +53,15 @@ def _library(name: str, path: str | None, version: tuple[int, int] | None, drive
     if path is None:
         return Finding(title, State.MISSING, f"lib{name}.so was not found", (), INSTALL, **shared)
     summary = f"{facts['version'] or 'unknown version'}, {path}"
-    if version and version[0] > driver_version // 1000 >= OLDEST_DRIVER // 1000:  # An older driver has been told of.
+    # a driver that is too old is reported by its own check
+    if version and version[0] > driver_version // 1000 >= OLDEST_DRIVER // 1000:
         said = f"The driver runs code of CUDA {cuda_version(driver_version)} at most, and of no later major release."
         return Finding(title, State.BROKEN, summary, (said,), INSTALL, **shared)
     return Finding(title, State.GOOD, summary, **shared)
 
 
 def ptxas(path: str | None, nvrtc: tuple[int, int]) -> Finding:
-    """The assembler that is preferred; nvJitLink stands in for it."""
+    """Checks the preferred assembler; nvJitLink is the fallback."""
     version = ".".join(map(str, assembler.release(path) or ())) if path else ""
     shared: dict[str, Any] = {"facts": {"path": path, "version": version or None}}
     summary = f"{version or 'does not run'}, {path}"
@@ -75,7 +76,7 @@ def ptxas(path: str | None, nvrtc: tuple[int, int]) -> Finding:
 
 
 def _test_kernel(problem: str | None) -> Finding:
-    """CUDA C++ to PTX, to the PTX of a preemptible worker, to machine code."""
+    """Compiles CUDA C++ to PTX, to the PTX of a preemptible worker, and to machine code."""
     start = time.perf_counter()
     problem = problem or _compile()
     if problem is not None:
@@ -88,7 +89,7 @@ def _test_kernel(problem: str | None) -> Finding:
 
 
 def _compile() -> str | None:
-    """What went wrong."""
+    """The error, if any."""
     try:
         made = COMPILER.compile(
             SOURCE, file_name="doctor.cu", name_expressions=["scale"], options=[f"-arch={ARCHITECTURE}"]
@@ -133,7 +134,7 @@ def _headers(title: str, package: str, header: str, macro: str) -> Finding:
 
 
 def _version_in(header: Path, macro: str) -> str | None:
-    """What the macro says: CUDA counts 13000 for 13.0, CCCL 3000002 for 3.0.2."""
+    """The version in the macro: CUDA counts 13000 for 13.0, CCCL 3000002 for 3.0.2."""
     try:
         found = re.search(rf"#\s*define\s+{macro}\s+(\d+)", header.read_text(errors="replace"))
     except OSError:

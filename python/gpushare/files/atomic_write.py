@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that users name: each appears as a whole or not at all, and no device or link is ever replaced by one."""
+"""Writes files atomically: complete or not at all; devices, pipes and links are not replaced."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpushare._core import InvalidInput
 from gpushare.checks import require
 
 NEW_FILE_MODE = 0o666
-"""Less what the umask takes away, as for every file."""
+"""Permissions before the umask, as for every new file."""
 
 
 def write_atomically(path: Path, content: bytes | str) -> Path:
     """Writes the file and returns its path. Links are followed; devices and pipes are written to.
 
-    Texts are written as UTF-8. What UTF-8 does not have, from a name or message that was no text, becomes an escape:
-    the file is what hours of work led to.
+    Texts are written as UTF-8. Characters that UTF-8 cannot encode, from names or messages that were not valid text,
+    are escaped, because an encoding error here would lose the results of a long run.
 
     Raises:
         InvalidInput: it cannot be written; the message names the path.
@@ -39,11 +39,10 @@ def write_atomically(path: Path, content: bytes | str) -> Path:
 
 
 def require_writable(path: Path) -> Path:
-    """What keeps a file from being written is said before work is done for it.
+    """Checks, before the work for a file is done, that it can be written.
 
     Raises:
-        InvalidInput: there is no such folder, it is not one to write into, the path itself is a folder, or what is
-            there may not be written.
+        InvalidInput: the folder does not exist or is not writable, the path is a folder, or the file is read-only.
     """
     require("\0" not in str(path), f"{str(path)!r} cannot name a file: it has a character NUL")
     try:
@@ -51,9 +50,9 @@ def require_writable(path: Path) -> Path:
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be written: {error.strerror or error}") from error
     require(mode is None or not stat.S_ISDIR(mode), f"{path}: is a folder; name a file")
-    # Replacing a file takes its folder's permission alone, but whoever made it read-only meant it to stay.
+    # Replacing a file needs the folder's permission only, but a read-only file is not to be replaced.
     is_writable = mode is None or os.access(path, os.W_OK)
-    require(is_writable, f"{path}: may not be written: name another file, or allow it with chmod u+w")
+    require(is_writable, f"{path}: is read-only: name another file, or run chmod u+w")
     if mode is not None and not stat.S_ISREG(mode):
         return path
     folder = Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
@@ -63,7 +62,7 @@ def require_writable(path: Path) -> Path:
 
 
 def _mode(path: Path) -> int | None:
-    """Of what is there; None for nothing, or for a link to nothing."""
+    """Mode of the existing file; None if there is none, or a dangling link."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:

@@ -27,16 +27,16 @@ class Schema(BaseModel):
 
 
 def tag_of(schema: type[Schema]) -> str:
-    """What marks this schema in a union of several: the places of errors hold it, and it is no key of the file."""
+    """The tag of this schema in a union: it occurs in the locations of errors, and is no key of the file."""
     return f"<{schema.__name__}>"
 
 
 def accepted_by(check: Callable[[Any], Any]) -> AfterValidator:
-    """A key whose value is left as it is, but must not make ``check`` raise InvalidInput."""
+    """A key with an unchanged value, and an error if ``check`` raises InvalidInput for it."""
 
     def validated(value: Any) -> Any:
         try:
-            if value is not None:  # as good as absent
+            if value is not None:  # None counts as absent
                 check(value)
         except InvalidInput as error:
             raise PydanticCustomError("refused", "{why}", {"why": str(error)}) from error
@@ -53,7 +53,7 @@ def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
     """The file's content as the schema's object.
 
     Raises:
-        InvalidInput: the file is missing, is no TOML, or does not follow the schema.
+        InvalidInput: the file is missing, is not TOML, or does not match the schema.
     """
     try:
         text = path.read_text(encoding=ENCODING)
@@ -65,14 +65,14 @@ def read_toml(path: Path, schema: type[AnySchema]) -> AnySchema:
         return schema.model_validate(tomllib.loads(text))
     except ValidationError as error:
         raise InvalidInput("\n".join(complaint(path, text, each, schema) for each in error.errors())) from error
-    except ValueError as error:  # TOMLDecodeError, and Python's own for an integer of thousands of digits
+    except ValueError as error:  # TOMLDecodeError, or Python's error for an integer of thousands of digits
         raise InvalidInput(f"{path}: is not TOML: {error}") from error
     except RecursionError as error:
-        raise InvalidInput(f"{path}: lists or tables lie too deep in one another") from error
+        raise InvalidInput(f"{path}: lists or tables are nested too deeply") from error
 
 
 def made_from(path: Path, schema: type[AnySchema], make: Callable[[AnySchema], Made]) -> Made:
-    """What ``make`` makes of the file's content; what it complains of is told with file and line, too."""
+    """Calls ``make`` with the file's content; its InvalidInput gets the file and line."""
     table = read_toml(path, schema)
     try:
         return make(table)
@@ -81,7 +81,7 @@ def made_from(path: Path, schema: type[AnySchema], make: Callable[[AnySchema], M
 
 
 def checked(data: Any, schema: type[AnySchema]) -> AnySchema:
-    """The data as the schema's object; InvalidInput names the key of what is wrong."""
+    """The data as the schema's object; InvalidInput names the key of an error."""
     try:
         return schema.model_validate(data)
     except ValidationError as error:
@@ -89,14 +89,14 @@ def checked(data: Any, schema: type[AnySchema]) -> AnySchema:
 
 
 def complaint(path: Path, text: str, error: Any, schema: type[Schema]) -> str:
-    """One line for one error: file, line, key, and what is wrong."""
+    """One line for one error: file, line, key, and the problem."""
     line = line_of(text, _without_tags(error["loc"]))
     return f"{path}:{line}: {_wrong(error, schema)}" if line else f"{path}: {_wrong(error, schema)}"
 
 
 @contextmanager
 def at_key(*key: str | int) -> Iterator[None]:
-    """Says of an InvalidInput from within that it is about what the file has at this key, for :func:`said_at`."""
+    """Attaches this key to an InvalidInput from the block, for :func:`said_at`."""
     try:
         yield
     except InvalidInput as error:
@@ -105,7 +105,7 @@ def at_key(*key: str | int) -> Iterator[None]:
 
 
 def said_at(path: Path, error: InvalidInput) -> str:
-    """The error with the file and, if :func:`at_key` told the key, the line."""
+    """The error with the file and, if :func:`at_key` attached the key, the line."""
     line = line_of(path.read_text(encoding=ENCODING), getattr(error, "key", ()))
     return f"{path}:{line}: {error}" if line else f"{path}: {error}"
 
@@ -179,7 +179,7 @@ def _lines_by_key(text: str) -> dict[Key, int]:
 
 
 def _numbered(parts: Sequence[str], count: Counter[Key]) -> Key:
-    """Puts the index of the latest element behind every array of tables on the way to the last part."""
+    """Inserts the index of the latest element after every array of tables on the path to the last part."""
     key: Key = ()
     for part in parts[:-1]:
         key = (*key, part.strip())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of a launch as the bytes that the driver takes, checked against the kernel's parameters."""
+"""Packs launch arguments into bytes for the driver, checked against the kernel's parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def pack(kernel: str, parameters: Sequence[Parameter], arguments: Sequence[Any])
 
 
 class _Place:
-    """A parameter, and how to refuse an argument for it."""
+    """A parameter, and the error message for an argument that does not fit."""
 
     def __init__(self, kernel: str, parameter: Parameter) -> None:
         self.parameter = parameter
@@ -63,8 +63,8 @@ def _packed(place: _Place, value: Any) -> bytes:
 def _device_interface(place: _Place, value: Any) -> dict[str, Any] | None:
     try:
         interface = getattr(value, "__cuda_array_interface__", None)
-    except Exception as error:  # PyTorch: of a tensor that requires a gradient, for one
-        place.refuse(f"this {type(value).__name__} cannot be handed to a kernel: {error}")
+    except Exception as error:  # PyTorch raises for a tensor that requires a gradient, for example
+        place.refuse(f"this {type(value).__name__} cannot be passed to a kernel: {error}")
     return interface
 
 
@@ -84,7 +84,7 @@ def _address(place: _Place, value: Any) -> bytes:
 
 def _refuse_as_pointer(place: _Place, value: Any) -> NoReturn:
     if isinstance(value, OnDevice):
-        place.refuse(f"{value!r} is of another session")
+        place.refuse(f"{value!r} belongs to another session")
     if isinstance(value, np.ndarray) or hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
         place.refuse(f"a {type(value).__name__} in host memory; copy it to the device with session.array(...) first")
     place.refuse(
@@ -100,7 +100,7 @@ def _check_contiguous(place: _Place, interface: dict[str, Any]) -> None:
     expected = np.dtype(interface["typestr"]).itemsize
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size != 1 and stride != expected:
-            place.refuse(f"the array of shape {tuple(shape)} is not contiguous; hand over its .contiguous() copy")
+            place.refuse(f"the array of shape {tuple(shape)} is not contiguous; pass its .contiguous() copy")
         expected *= size
 
 
@@ -113,7 +113,7 @@ def _plain(pointee: str) -> str:
 
 
 def pointee_type(parameter: Parameter) -> str:
-    """The type of arrays that a pointer surely takes, as NumPy writes it; "" where it may take others, too.
+    """The element type of arrays for a pointer, as NumPy writes it; "" where several types are accepted.
 
     >>> pointee_type(Parameter(0, None, "float const*", "pointer", 8, 0))
     '<f4'
@@ -170,7 +170,7 @@ def _integer(place: _Place, value: Any) -> bytes:
 
 
 def integer_range(parameter: Parameter) -> tuple[int, int]:
-    """What an integer may be. PTX alone does not know signs."""
+    """The range of an integer parameter. PTX types have no signedness, so both ranges are accepted there."""
     bits = 8 * parameter.size
     kind = np.dtype(SCALARS[parameter.type]).kind if parameter.type in SCALARS else ""
     if kind == "b":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PTX to machine code: by ptxas, or by nvJitLink where there is no ptxas that suits NVRTC.
+"""Assembles PTX to machine code with ptxas, or with nvJitLink where no ptxas matches NVRTC.
 
-nvJitLink compiles relocatable code. In there, the slow paths of divisions and square roots are functions that are
-called, and a kernel that calls needs more registers; ptxas sees the whole program.
+nvJitLink compiles relocatable code. There, the slow paths of divisions and square roots are called functions, and a
+kernel with calls needs more registers; ptxas compiles the whole program at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RELEASE = re.compile(r"\brelease (\d+)\.(\d+)")
 
 @dataclass(frozen=True)
 class Output:
-    """What an assembler made of PTX, and what it said: its report, or why there is no cubin."""
+    """The assembler's output: a cubin and its report, or its error messages."""
 
     succeeded: bool
     cubin: bytes
@@ -36,22 +36,22 @@ class Output:
 
 @dataclass(frozen=True)
 class Ptxas:
-    """The program of that path, in a process for each call."""
+    """The program ptxas, in one process per call."""
 
     path: str
     name = "ptxas"
 
     def options(self, arch: str, chosen: Sequence[str] = ()) -> list[str]:
-        """Its command line but for the files, from options as nvJitLink takes them."""
+        """Its command line without the files, from options as nvJitLink takes them."""
         own = [option.removeprefix("-Xptxas=") for option in _one_by_one(chosen)]
         return [f"-arch={arch}", "-v", *own]
 
     def assemble(self, ptx: str, *, name: str, options: Sequence[str]) -> Output:
-        """Machine code.
+        """Assembles PTX.
 
         Raises:
-            CompilerCrashError: a signal ended it.
-            CompilerTimeoutError: it took too long.
+            CompilerCrashError: a signal ended the process.
+            CompilerTimeoutError: it did not end in time.
             CudaError: it cannot be run.
         """
         with tempfile.TemporaryDirectory(prefix="gpushare-") as folder:
@@ -67,16 +67,16 @@ class Ptxas:
 
 @dataclass(frozen=True)
 class NvJitLink:
-    """The library, in the compiler's process."""
+    """The library nvJitLink, in the compiler's process."""
 
     name = "nvJitLink"
 
     def options(self, arch: str, chosen: Sequence[str] = ()) -> list[str]:
-        """What it is called with. From its own cache would come code without a report."""
+        """Its options. Code from its cache would come without a report, so the cache is off."""
         return [f"-arch={arch}", "-verbose", "-no-cache", *_one_by_one(chosen)]
 
     def assemble(self, ptx: str, *, name: str, options: Sequence[str]) -> Output:
-        """Machine code; raises what a call of the compiler raises."""
+        """Assembles PTX; raises the errors of :class:`gpushare.kernels.compiler.Compiler`."""
         result = COMPILER.link(ptx, name=name, options=list(options))
         log = result["info_log"] if result["succeeded"] else result["error_log"]
         return Output(result["succeeded"], result["cubin"], log)
@@ -89,7 +89,7 @@ def in_use() -> Ptxas | NvJitLink:
 
 
 def in_words() -> str:
-    """What makes machine code of a source here, with the releases."""
+    """Compiler and assembler of this machine, with their releases."""
     made_by, versions = in_use(), COMPILER.describe()
     assembled_by = release(made_by.path) if isinstance(made_by, Ptxas) else versions["nvjitlink"]
     releases = {"NVRTC": versions["nvrtc"], made_by.name: assembled_by}
@@ -97,7 +97,7 @@ def in_words() -> str:
 
 
 def suits(ptxas: tuple[int, int] | None, nvrtc: tuple[int, int]) -> bool:
-    """Does it know NVRTC's PTX, and make code for the drivers that NVRTC is for?
+    """Whether it accepts NVRTC's PTX, and its code runs on the drivers that NVRTC is for.
 
     >>> suits((13, 1), (13, 0)), suits((12, 9), (13, 0)), suits((14, 0), (13, 0)), suits(None, (13, 0))
     (True, False, False, False)
@@ -107,7 +107,7 @@ def suits(ptxas: tuple[int, int] | None, nvrtc: tuple[int, int]) -> bool:
 
 @cache
 def release(path: str) -> tuple[int, int] | None:
-    """Of this ptxas, by its own account; None if it does not run."""
+    """The release that this ptxas reports; None if it does not run."""
     try:
         status, said = _run([path, "--version"], folder="/")
     except (CudaError, CompilerTimeoutError):
@@ -117,7 +117,7 @@ def release(path: str) -> tuple[int, int] | None:
 
 
 def _one_by_one(options: Sequence[str]) -> list[str]:
-    """Several options for ptxas may come in one word, with commas between them.
+    """Splits words with several options for ptxas, which are separated by commas.
 
     >>> _one_by_one(["-lineinfo", "-Xptxas=-O2,-dlcm=cg"])
     ['-lineinfo', '-Xptxas=-O2', '-Xptxas=-dlcm=cg']
@@ -130,7 +130,7 @@ def _one_by_one(options: Sequence[str]) -> list[str]:
 
 
 def _run(command: Sequence[str], folder: str) -> tuple[int, str]:
-    """Exit status and all that it said. Ctrl-C is for whoever waits for it."""
+    """Exit status and output. Ctrl-C is handled by the waiting process only."""
     try:
         done = subprocess.run(
             command,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From source to a cubin: CUDA C++ to PTX, PTX to the kernel as it is, and beside it a worker where that is possible.
+"""Builds a cubin from a source: CUDA C++ to PTX, and PTX to the original kernel and, where possible, a worker.
 
 Where a source has variables in device memory, the cubin has all of its kernels, which share them.
 """
@@ -76,7 +76,7 @@ def build(request: CompileRequest) -> CompiledKernel:
 
 
 def _ptx_of(request: CompileRequest) -> tuple[str, str, _core.KernelSignature]:
-    """PTX, the compiler's log, and the kernel."""
+    """PTX, the compiler's log, and the kernel's signature."""
     if request.source.is_ptx:
         return request.source.text, "", _kernel_of_ptx(request)
     ptx, log, symbol = _compiled(request)
@@ -100,7 +100,7 @@ def _variables(ptx: str, symbol: str) -> tuple[ModuleVariable, ...]:
 
 
 def _as_others_compile_it(request: CompileRequest) -> CompileRequest:
-    """What other kernels of the same source have the same PTX of: a text is not called as the kernel is."""
+    """The request under a name that all kernels of the same text share, so that they share its PTX."""
     source = request.source
     if source.is_ptx or source.folder is not None:
         return request
@@ -115,12 +115,12 @@ def _built_alone(ptx: str, symbol: str, request: CompileRequest) -> BuiltModule:
 
 @lru_cache(8)
 def _built_with_all(ptx: str, arch: str, assemble: _Assembler) -> BuiltModule:
-    """For each of the kernels it is the same, whether that may be preempted or not."""
+    """Builds all kernels of a module; the result does not depend on the kernel that is requested."""
     return build_module(ptx, [each.name for each in _core.kernel_signatures(ptx)], arch, assemble)
 
 
 class _Assembler:
-    """Assembles as a request asks for, and equals others that would do the same."""
+    """Assembles with the options of a request; compares equal to assemblers with the same result."""
 
     def __init__(self, request: CompileRequest) -> None:
         self._request = request
@@ -137,7 +137,7 @@ class _Assembler:
 
 
 def _identity(made: Assembled, request: CompileRequest) -> str:
-    """Of the same PTX assemblers make the same code, or code as good."""
+    """Identity of the module's machine code: from the same PTX assemblers make the same or equivalent code."""
     parts = made.ptx, request.arch, request.options.assembler
     return hashlib.blake2b(repr(parts).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
@@ -177,13 +177,13 @@ def _with_hint(summary: str, log: str) -> str:
 def _compiled_by_symbols(
     request: CompileRequest, names: Sequence[str], without: dict[str, Any], *, reason: str
 ) -> tuple[str, str, str]:
-    """As :func:`_compiled`, where a name is no C++ expression: kernels may also be named as their PTX has them.
+    """As :func:`_compiled`, for a name that is no C++ expression: kernels may also be named by their symbols in PTX.
 
     Args:
-        request: what is to be compiled.
-        names: of kernels, the request's among them.
-        without: what the compiler made of the source when asked for none of them.
-        reason: what it said of the names.
+        request: the request.
+        names: the names of kernels, with the request's.
+        without: the compiler's result for the source without any name expression.
+        reason: the compiler's error about the names.
     """
     symbols = [each.name for each in _core.kernel_signatures(without["ptx"])]
     file_name = request.source.file_name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled kernels on disk, so that a program that starts again does not compile again."""
+"""On-disk cache of compiled kernels, so that a restarted program does not compile again."""
 
 from __future__ import annotations
 
@@ -29,22 +29,21 @@ Entry = tuple[dict[str, Any], dict[str, bytes]]
 
 
 def cache_folder() -> Path:
-    """``GPUSHARE_CACHE_DIR``, else the user's cache folder of this platform."""
+    """``GPUSHARE_CACHE_DIR``, else the platform's cache folder of this user."""
     from platformdirs import user_cache_dir
 
     return Path(os.environ.get("GPUSHARE_CACHE_DIR") or user_cache_dir("gpushare")) / "kernels" / "v1"
 
 
 class KernelCache:
-    """Entries by key: a folder each, which appears as a whole or not at all.
+    """Entries by key: one folder each, written atomically.
 
-    Where the folder cannot be written, entries live as long as the cache, within the same limit.
-    So it is where others could write in the folder, or it is another user's: then nothing there is looked at. An entry
-    that is damaged is dropped.
+    If the folder cannot be written, entries are kept in memory, within the same limit. The same holds if others can
+    write to the folder or it belongs to another user: then its contents are not read. A damaged entry is dropped.
 
     Args:
-        folder: of the entries.
-        most_bytes: that they may take.
+        folder: folder of the entries.
+        most_bytes: limit of their total size, in bytes.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -78,7 +77,7 @@ class KernelCache:
         return entry
 
     def store(self, key: str, document: dict[str, Any], files: Mapping[str, bytes]) -> None:
-        """Keeps the entry; the least recently used ones go if there are too many."""
+        """Stores the entry; evicts the least recently used entries over the limit."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not self._is_trusted():
@@ -91,7 +90,10 @@ class KernelCache:
             self._make_room()
 
     def _is_trusted(self) -> bool:
-        """Whether what is there was put there by this user or root: it is loaded as code. So is a folder to be made."""
+        """Whether the folder belongs to this user or root, since entries are loaded as code.
+
+        A folder to be created qualifies.
+        """
         try:
             status = self.folder.stat()
         except OSError:
@@ -139,7 +141,7 @@ def _canonical(document: dict[str, Any]) -> bytes:
 
 
 def _read(folder: Path) -> Entry | None:
-    """None if what is there is not what was written."""
+    """Reads an entry; None if it differs from what was written."""
     manifest = json.loads((folder / MANIFEST).read_bytes())
     document = manifest["document"]
     if _digest(_canonical(document)) != manifest["digest"]:
@@ -160,7 +162,7 @@ def _write(parent: Path, folder: Path, document: dict[str, Any], files: Mapping[
         new.rename(folder)
     except OSError:
         shutil.rmtree(new, ignore_errors=True)
-        if not folder.is_dir():  # Otherwise somebody else has just stored the same.
+        if not folder.is_dir():  # Otherwise another process has just stored the same entry.
             raise
 
 
@@ -170,7 +172,7 @@ def _touch(folder: Path) -> None:
 
 
 def _age_and_size(folder: Path) -> tuple[float, int, Path] | None:
-    """When it was last used, its size; None if it has just gone."""
+    """Time of the last use and size; None if it has just been removed."""
     try:
         return folder.stat().st_mtime, sum(path.stat().st_size for path in folder.iterdir()), folder
     except OSError:

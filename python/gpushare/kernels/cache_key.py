@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The name of a compilation's result in the cache: it follows from all that the result depends on."""
+"""Keys of compilation results in the cache: a hash of all inputs of the compilation."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpushare.kernels.cuda_libraries import cuda_libraries
 from gpushare.kernels.included_headers import digest_of_headers
 
 UNTRACKED_OPTIONS = ("-include", "--pre-include", "-include-pch", "--pch", "-pch", "--use-pch")
-"""Options that make a compilation depend on files that the cache does not know of."""
+"""Options that refer to files which the cache cannot hash."""
 
 
 def cache_key(request: CompileRequest) -> str | None:
-    """None where the result depends on what cannot be told.
+    """The key; None where some input cannot be determined.
 
-    Nothing that a compiler has put out is part of it: what is looked for is how to avoid compiling.
+    It contains no output of a compiler, because the lookup is to avoid compiling.
     """
     libraries = cuda_libraries()
     if any(option.startswith(UNTRACKED_OPTIONS) for option in request.options.nvrtc):
@@ -41,6 +41,6 @@ def cache_key(request: CompileRequest) -> str | None:
 
 @cache
 def _fingerprint_of_gpushare() -> tuple[object, ...]:
-    """Changes with every build of the transformation and every change of how workers are made."""
+    """Changes with every build of the transformation and every change of the worker's code."""
     files = [Path(_core.__file__), *sorted(Path(__file__).parent.glob("*.py"))]
     return tuple((os.fspath(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files)

@@ -23,9 +23,9 @@ class CompileError(InvalidInput):
     """A kernel's source does not compile.
 
     Attributes:
-        log: what the compiler said.
+        log: the compiler's output.
         source: the source with line numbers, as the log counts them.
-        options: what the compiler was called with.
+        options: the options of the compiler.
 
     >>> error = CompileError("saxpy.cu does not compile", log="saxpy.cu(1): error", text="int x")
     >>> print(error)

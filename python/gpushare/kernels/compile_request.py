@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be compiled: by the cache it is looked up, by the compiler it is built."""
+"""Compile requests: the cache looks them up, the compiler builds them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class CompileRequest:
     """A kernel of a source, for an architecture.
 
     Attributes:
-        names: of the kernels that share the source's variables with it, where it has to be said.
+        names: names of the kernels that share the source's variables with it, where they have to be given.
     """
 
     source: KernelSource
@@ -25,5 +25,5 @@ class CompileRequest:
 
     @property
     def words(self) -> str:
-        """The request, as error messages call it."""
+        """The request in words, for error messages."""
         return f"{self.source.file_name}: kernel {self.name!r} for {self.arch}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel as machine code for one architecture: as it is, and as a worker that can be preempted.
+"""Compiled kernels: machine code of the original kernel and of its preemptible worker, for one architecture.
 
-Both are in one cubin, so that they have the same variables.
+Both are in one cubin, so that they share their variables.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from gpushare.kernels.resource_usage import ResourceUsage
 
 ANY_BLOCKS = _core.BlockShapes()
 FILES = ("original", "ptx", "worker_ptx")
-"""Fields that are files of their own in the cache."""
+"""Fields that the cache stores as separate files."""
 NOT_IN_DOCUMENT = (*FILES, "worker")
 TEXTS = ("ptx", "worker_ptx")
 
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """What :meth:`Kernel.compile` returns.
+    """The result of :meth:`Kernel.compile`.
 
     Attributes:
-        name: as the user wrote it.
-        symbol: of the kernel as it is, in the PTX and in the cubin.
-        arch: ``"sm_90"``.
-        original: cubin of the kernel as it is.
-        worker: cubin of the preemptible worker, which is the same one; None if the kernel has to run as a whole.
-        worker_symbol: of the worker there.
-        worker_blocks: those that the worker is right for; launches with others run as they are.
-        needs_all_blocks: its blocks wait for others that may not have begun: it runs as it is, and only where all
-            blocks of the grid fit the GPU at once.
+        name: the name in the user's request.
+        symbol: symbol of the original kernel, in the PTX and in the cubin.
+        arch: architecture, such as ``"sm_90"``.
+        original: cubin of the original kernel.
+        worker: cubin of the preemptible worker, which is the same cubin; None if the kernel is not preemptible.
+        worker_symbol: symbol of the worker.
+        worker_blocks: block shapes for which the worker is correct; launches with others run as original kernels.
+        needs_all_blocks: its blocks wait for blocks that may not have started: it runs as the original kernel, and only
+            where all blocks of the grid fit the GPU at once.
         refusal: why there is no worker; None if there is one.
-        parameters: what it takes.
+        parameters: its parameters.
         original_usage: registers, shared memory and spills.
-        worker_usage: the same of the worker; None if there is none.
-        register_limit: what the worker's registers had to be limited to, so that no residency is lost; None if they
-            fit, or if the limit would have made it spill.
+        worker_usage: the same for the worker; None if there is none.
+        register_limit: limit of the worker's registers that keeps its residency; None if none is needed, or if it would
+            have made the worker spill.
         log: warnings of the compiler.
-        cached: did it come from the cache on disk?
-        ptx: what the compiler has made of the source.
-        worker_ptx: what the cubin was made from, with the worker; None if there is none.
-        variables: what of the source's variables launches find as others have left it.
-        module: tells machine code whose kernels share variables from other such; None where there are no variables.
+        cached: whether it was read from the cache on disk.
+        ptx: the compiler's PTX of the source.
+        worker_ptx: the transformed PTX, with the worker, from which the cubin was made; None if there is none.
+        variables: variables of the source that persist between launches.
+        module: identity of the machine code, for kernels that share variables; None where there are no variables.
     """
 
     name: str
@@ -74,13 +74,13 @@ class CompiledKernel:
 
     @property
     def signature(self) -> str:
-        """The kernel as C++ has it; the plain symbol where it is extern "C"."""
+        """The kernel's C++ signature; the plain symbol where it is extern "C"."""
         return demangled(self.symbol) or self.symbol
 
     def pack(self, args: Sequence[Any]) -> list[bytes]:
         """The arguments of a launch as bytes, one value per parameter.
 
-        A pointer takes whatever is in device memory (``__cuda_array_interface__``: arrays of a session, PyTorch, CuPy,
+        A pointer takes an object in device memory (``__cuda_array_interface__``: arrays of a session, PyTorch, CuPy,
         Numba) or None; a struct takes a NumPy scalar or bytes; numbers are converted and checked for range.
 
         Raises:
@@ -89,7 +89,7 @@ class CompiledKernel:
         return pack(self.name, self.parameters, args)
 
     def to_entry(self) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """A JSON document and files, for the cache."""
+        """The cache entry: a JSON document and files."""
         document = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in NOT_IN_DOCUMENT}
         document["parameters"] = [asdict(parameter) for parameter in self.parameters]
         document["original_usage"] = asdict(self.original_usage)
@@ -103,7 +103,7 @@ class CompiledKernel:
 
     @classmethod
     def from_entry(cls, document: Mapping[str, Any], files: Mapping[str, bytes]) -> CompiledKernel:
-        """What :meth:`to_entry` has put in the cache."""
+        """The inverse of :meth:`to_entry`."""
         contents = {name: _text_or_bytes(name, files.get(name)) for name in FILES}
         usage = document["worker_usage"]
         typed = {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVRTC and nvJitLink, each call in a process that may crash or hang without harm."""
+"""Runs NVRTC and nvJitLink in a separate process: its crash or hang does not affect the caller."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from gpushare.kernels.compiler_process import LENGTH
 from gpushare.kernels.cuda_libraries import CudaLibraries, cuda_libraries
 
 TIMEOUT_S = 120.0
-"""How long one compilation may take."""
+"""Longest duration of one compilation, in seconds."""
 
 
 class CompilerCrashError(Exception):
-    """The process ended before it answered; says how."""
+    """The process ended before it answered; the message is its exit status."""
 
 
 class CompilerTimeoutError(Exception):
-    """The process did not answer in time; says how long that was."""
+    """The process did not answer in time; the message is the time limit."""
 
 
 class Compiler:
-    """CUDA C++ to PTX to machine code, in a process that starts at first need and again after a crash.
+    """Compiles CUDA C++ to PTX to machine code, in a process that starts at first use and again after a crash.
 
-    Calls from several threads come one after the other.
+    Calls from several threads are serialised.
     """
 
     def __init__(self) -> None:
@@ -70,12 +70,12 @@ class Compiler:
         return self._request("link", nvjitlink=cuda_libraries().nvjitlink, ptx=ptx, name=name, options=options)
 
     def demangled(self, name: str) -> str:
-        """The C++ signature behind a symbol; empty where there is none, or it is longer than anybody can read."""
+        """The C++ signature of a symbol; empty where there is none, or it is too long to be useful."""
         return self._request("demangled", name=name)
 
     @property
     def process_id(self) -> int | None:
-        """Of the process, while there is one."""
+        """Process id; None while there is no process."""
         return self._process.pid if self._process is not None else None
 
     def close(self) -> None:
@@ -84,12 +84,12 @@ class Compiler:
             self._end()
 
     def forget(self) -> None:
-        """In a process forked from this one: leaves the compiler to its parent."""
+        """In a forked process: drops the compiler's process, which belongs to the parent."""
         if self._process is not None:
             for pipe in (self._process.stdin, self._process.stdout):
                 if pipe is not None:
                     pipe.close()
-            self._process.returncode = 0  # Not this process's to wait for.
+            self._process.returncode = 0  # The parent process waits for it.
         self.__init__()  # type: ignore[misc]
 
     def _request(self, verb: str, **arguments: Any) -> Any:
@@ -101,7 +101,7 @@ class Compiler:
             except (EOFError, BrokenPipeError) as error:
                 raise CompilerCrashError(self._last_words(process)) from error
             except BaseException:
-                self._end()  # An answer that nobody waits for would be taken for the next one's.
+                self._end()  # An unread answer would be taken for the answer to the next request.
                 raise
         if kind == "error":
             raise CudaError(content)
@@ -117,7 +117,7 @@ class Compiler:
                 stdout=subprocess.PIPE,
                 stderr=self._messages,
                 cwd="/",
-                start_new_session=not leads_session(),  # Ctrl-C is for whoever waits for the answer.
+                start_new_session=not leads_session(),  # Only the process that waits for the answer handles Ctrl-C.
             )
         return self._process
 
@@ -149,12 +149,12 @@ class Compiler:
 
 
 def _close(pipe: IO[bytes]) -> None:
-    with contextlib.suppress(BrokenPipeError):  # The rest of a request that the process did not live to read.
+    with contextlib.suppress(BrokenPipeError):  # The process ended before it read the whole request.
         pipe.close()
 
 
 def _read(file: int, size: int, deadline: float) -> bytes:
-    """So many bytes, or EOFError, or CompilerTimeoutError."""
+    """Reads ``size`` bytes; raises EOFError or CompilerTimeoutError."""
     received = bytearray()
     with selectors.DefaultSelector() as selector:
         selector.register(file, selectors.EVENT_READ)
@@ -173,7 +173,7 @@ def _nvrtc(found: CudaLibraries) -> tuple[str, str]:
 
 
 COMPILER = Compiler()
-"""The one of this process."""
+"""The compiler of this process."""
 
 atexit.register(COMPILER.close)
 os.register_at_fork(after_in_child=COMPILER.forget)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of the process in which NVRTC and nvJitLink run: they may crash or hang on what users hand over.
+"""The program of the compiler process, in which NVRTC and nvJitLink run: user input may crash or hang them.
 
-It is started as core_process.py says. Requests come on stdin, answers go to stdout; each is a pickle behind its
-length. It ends with whoever started it.
+It is started as core_process.py describes. Requests arrive on stdin, answers go to stdout; each is a pickle after its
+length. It ends when its parent process ends.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ DEMANGLER_S = 1
 
 
 def write_message(stream: BinaryIO, message: object) -> None:
-    """One message, whole."""
+    """Writes one message."""
     body = pickle.dumps(message)
     stream.write(LENGTH.pack(len(body)) + body)
     stream.flush()
 
 
 def read_message(stream: BinaryIO) -> Any:
-    """The next message; EOFError where there is none."""
+    """Reads the next message; EOFError at the end."""
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:
         raise EOFError
@@ -44,7 +44,7 @@ def read_message(stream: BinaryIO) -> Any:
 
 
 class Libraries:
-    """The libraries, each opened when a request first names it."""
+    """The libraries, each opened at the first request that names it."""
 
     def __init__(self, core: ModuleType) -> None:
         self.nvrtc = cache(core.Nvrtc)
@@ -52,7 +52,7 @@ class Libraries:
         self._demangled = core.demangled
 
     def describe(self, nvrtc: tuple[str, str], nvjitlink: str) -> dict[str, Any]:
-        """Versions, and what can be compiled for."""
+        """Versions and supported architectures."""
         compiler = self.nvrtc(*nvrtc)
         return {
             "nvrtc": compiler.version,
@@ -61,20 +61,20 @@ class Libraries:
         }
 
     def compile(self, nvrtc: tuple[str, str], **arguments: Any) -> dict[str, Any]:
-        """CUDA C++ to PTX."""
+        """Compiles CUDA C++ to PTX."""
         result = self.nvrtc(*nvrtc).compile(**arguments)
         return {name: getattr(result, name) for name in ("succeeded", "log", "ptx", "lowered_names")}
 
     def link(self, nvjitlink: str, **arguments: Any) -> dict[str, Any]:
-        """PTX to a cubin."""
+        """Links PTX to a cubin."""
         result = self.nvjitlink(nvjitlink).link(**arguments)
         return {name: getattr(result, name) for name in ("succeeded", "cubin", "error_log", "info_log")}
 
     def demangled(self, name: str) -> str:
-        """The C++ signature; empty where it would be too long for anybody to read.
+        """The C++ signature; empty where it would be too long to be useful.
 
-        A few characters can stand for so many that this process ends: by its alarm, since even without memory for them
-        the demangler goes on counting.
+        A short symbol can expand to gigabytes. The alarm ends this process then, since the demangler continues to count
+        even without memory for the result.
         """
         try:
             with limited(DEMANGLER_BYTES, DEMANGLER_S):
@@ -86,7 +86,7 @@ class Libraries:
 
 @contextmanager
 def limited(more_bytes: int, seconds: int) -> Iterator[None]:
-    """So many bytes more than there are now, and the next ones are refused; after that time the process ends."""
+    """Limits memory to ``more_bytes`` above the present use, and ends the process after ``seconds``."""
     limits = resource.getrlimit(resource.RLIMIT_AS)
     present = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (present + more_bytes, limits[1]))
@@ -99,7 +99,7 @@ def limited(more_bytes: int, seconds: int) -> Iterator[None]:
 
 
 def answer(libraries: Libraries, verb: str, arguments: dict[str, Any]) -> tuple[str, Any]:
-    """What the request is answered with: a result, or an error in words."""
+    """The answer to a request: a result, or an error message."""
     try:
         return "result", getattr(libraries, verb)(**arguments)
     except Exception as error:
@@ -111,13 +111,13 @@ def _read_requests(requests: queue.SimpleQueue[Any]) -> None:
         while True:
             requests.put(read_message(sys.stdin.buffer))
     except EOFError:
-        os._exit(0)  # Whoever started this process is gone, or wants it gone, even while a compilation runs.
+        os._exit(0)  # The parent process has ended or closed the pipe, so a running compilation is ended too.
 
 
 def main(core: ModuleType) -> None:
     """Answers requests until stdin ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What the libraries print must not get in between the answers.
+    os.dup2(2, 1)  # Output of the libraries must not be mixed with the answers.
     libraries = Libraries(core)
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=[requests], daemon=True).start()

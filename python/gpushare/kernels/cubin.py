@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a cubin: which kernels are in it, for which GPUs, what they take, and what they need of an SM.
+"""Reads a cubin: its kernels, architecture, parameters, variables and resource usage.
 
-A cubin is an ELF file. What is said of kernels beyond ELF lies in sections ``.nv.info``, as attributes of which NVIDIA
-describes none; those used here are the ones that cuobjdump prints by name. Nothing in the file is trusted: whatever
-lies outside of it, or is not as expected, makes it no cubin. Reading takes time in proportion to its size: on a server
-it may be anybody's.
+A cubin is an ELF file. Data about kernels beyond ELF is in sections ``.nv.info``, as attributes that NVIDIA does not
+document; those used here are the ones that cuobjdump prints by name. The file is untrusted: an offset beyond its end,
+or an unexpected value, makes it invalid. Reading takes time in proportion to its size, because on a server any client
+can send one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLASS_64, LITTLE_ENDIAN = 2, 1
 EXECUTABLE, CUDA = 2, 190
 ABI_VERSION_AT = 8
 NEW_ABI = 8
-"""From this version of the ABI on (CUDA 13) the architecture is the second byte of the header's flags."""
+"""From this ABI version on (CUDA 13) the architecture is the second byte of the header's flags."""
 HEADER = struct.Struct("<HHIQQQIHHHHHH")
 SECTION = struct.Struct("<IIQQQQIIQQ")
 SYMBOL = struct.Struct("<IBBHQQ")
@@ -31,24 +31,25 @@ NO_BITS = 8
 OBJECT = 1
 FUNCTION = 2
 KERNEL = 0x10
-"""In a symbol's ``other``: it can be launched."""
+"""Flag in a symbol's ``other``: the symbol can be launched."""
 MOST_SECTIONS = 1 << 16
 MOST_SYMBOLS = 1 << 18
 MOST_ATTRIBUTES = 1 << 18
-"""Of a section."""
+"""Size limit of a section."""
 MOST_NAMES_PER_BYTE = 4
-"""Of the file: names may share their ends, but not without end."""
+"""Size limit of the file's names: names may share their ends, so their total is not bounded by the file's size."""
 
 VARIABLES = (".nv.global", ".nv.global.init")
 CONSTANTS = (".nv.constant3",)
-"""Sections of what a source declares outside of its kernels."""
+"""Sections of variables that a source declares outside of its kernels."""
 COMPILERS_OWN = ("$", "__")
-"""How names begin of what the compiler has put among the initial values: texts of printf() and the like."""
+"""Prefixes of names that the compiler puts among the initial values, such as format strings of printf()."""
 
 DESCRIPTIONS = (".nv.info", ".nv.shared.", ".strtab")
-"""Sections that are looked up by their names: which of two CUDA would take, nobody knows."""
+"""Sections that are looked up by name, so duplicates are refused: it is not known which of two CUDA would take."""
 NO_VALUE, BYTE, HALF, SIZED = 1, 2, 3, 4
-"""Formats of attributes: four bytes each, of which the last two are the value or, of SIZED, how many bytes follow."""
+"""Formats of attributes: four bytes, of which the last two are the value or, for SIZED, the number of bytes that
+follow."""
 PARAMETER = 0x17
 LARGE_PARAMETER = 0x45
 PARAMETER_BYTES = 0x19
@@ -58,12 +59,12 @@ STACK_BYTES = 0x12
 BARRIERS = 0x4C
 RESERVED_SHARED_FROM = 90
 RESERVED_SHARED_BYTES = 1024
-"""Of the shared memory that a cubin counts as a block's, from sm_90 on: the system's own."""
+"""Part of the shared memory per block in a cubin that the system reserves, from sm_90 on."""
 
 
 @dataclass(frozen=True)
 class CubinParameter:
-    """Where an argument lies."""
+    """The place of an argument."""
 
     offset: int
     size: int
@@ -71,7 +72,7 @@ class CubinParameter:
 
 @dataclass(frozen=True)
 class CubinVariable:
-    """A variable of all kernels of the file."""
+    """A variable that all kernels of the file share."""
 
     symbol: str
     size: int
@@ -96,11 +97,11 @@ class _Section:
 
 
 class Cubin:
-    """A cubin's contents.
+    """The contents of a cubin.
 
     Args:
-        content: of the file. What follows its end is left alone.
-        file_name: for messages.
+        content: bytes of the file. Bytes after its end are ignored.
+        file_name: name for messages.
     """
 
     def __init__(self, content: bytes, file_name: str) -> None:
@@ -117,18 +118,18 @@ class Cubin:
 
     @property
     def architecture(self) -> int:
-        """90 for sm_90."""
+        """The architecture, 90 for sm_90."""
         flags = self._header[6]
         return (flags >> 8 if self._content[ABI_VERSION_AT] >= NEW_ABI else flags) & 0xFF
 
     @cached_property
     def kernels(self) -> list[str]:
-        """The symbols of those that can be launched."""
+        """The symbols of the kernels."""
         return [each.name for each in self._symbols if each.is_kernel]
 
     @cached_property
     def variables(self) -> list[CubinVariable]:
-        """Those that kernels can write or the host can set."""
+        """The variables that kernels can write or the host can set."""
         kinds = {
             number: section.name in CONSTANTS
             for number, section in enumerate(self._numbered)
@@ -141,7 +142,7 @@ class Cubin:
         ]
 
     def parameters(self, kernel: str) -> list[CubinParameter]:
-        """In their order."""
+        """The kernel's parameters in their order."""
         found: dict[int, CubinParameter] = {}
         total = 0
         for attribute, value in self._attributes(f".nv.info.{kernel}"):
@@ -163,7 +164,7 @@ class Cubin:
         return parameters
 
     def usage(self, kernel: str) -> ResourceUsage:
-        """What a cubin does not tell, which is spills, counts as none."""
+        """Resource usage; spills count as none, since a cubin does not contain them."""
         shared = self._sections.get(f".nv.shared.{kernel}")
         shared_bytes = shared.size if shared else 0
         if shared_bytes and self.architecture >= RESERVED_SHARED_FROM:
@@ -177,7 +178,7 @@ class Cubin:
 
     @cached_property
     def _of_symbols(self) -> dict[tuple[int, str], int]:
-        """By attribute and symbol."""
+        """Values of the attributes, by attribute and symbol."""
         found = {}
         for attribute, value in self._attributes(".nv.info"):
             if attribute in (REGISTERS, FRAME_BYTES, STACK_BYTES):

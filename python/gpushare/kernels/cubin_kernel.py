@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel of which there is only machine code: it runs as it is, and its arguments are what the user says they are."""
+"""Kernels from a cubin: they run as original kernels, and the user may have to give their parameter types."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ REFUSAL = "there is no PTX: a cubin runs as it is"
 
 
 def cubin_kernel(source: KernelSource, name: str, types: Sequence[str] | None, arch: str) -> CompiledKernel:
-    """What there is to know of it, for a GPU of this architecture.
+    """Describes a kernel of a cubin for a GPU of this architecture.
 
     Raises:
-        InvalidInput: the file is damaged, has no such kernel, or is for other GPUs; or the types do not fit.
+        InvalidInput: the file is damaged, has no such kernel, or is for other GPUs; or the types do not match.
     """
     cubin = Cubin(source.content, source.file_name)
     _require_runs_on(cubin, source.file_name, arch)
@@ -69,7 +69,7 @@ def _require_runs_on(cubin: Cubin, file_name: str, arch: str) -> None:
 def _parameters(
     subject: str, places: Sequence[CubinParameter], given: Sequence[str] | None, symbol: str
 ) -> tuple[Parameter, ...]:
-    """Types as the user has them, else from a mangled name."""
+    """The types that the user gives, else the types in a mangled name."""
     if given is not None and len(given) != len(places):
         sizes = ", ".join(str(each.size) for each in places)
         raise InvalidInput(
@@ -92,7 +92,7 @@ def _parameter(subject: str, index: int, place: CubinParameter, cpp_type: str | 
 def _described(cpp_type: str | None, size: int) -> tuple[str, Kind, int]:
     """Type, kind and size.
 
-    Without a type nobody knows whether eight bytes are an address or a number; of others only how many they are.
+    Without a type, eight bytes may be an address or a number; for other sizes only the size is known.
     """
     if cpp_type is None:
         return (".u64", "integer", size) if size == 8 else (f"{size} byte{'s' * (size != 1)}", "struct", size)

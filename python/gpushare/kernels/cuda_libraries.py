@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where NVRTC, nvJitLink, ptxas and CUDA's headers are: in wheels, in conda, in a toolkit, or loaded already."""
+"""Finds NVRTC, nvJitLink, ptxas and CUDA's headers: already loaded, in wheels, in conda, or in a toolkit."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from gpushare._core import CudaError
 
 INSTALL = 'pip install "gpushare-scheduler[cu13]"'
 WHEEL_OF_PTXAS = "nvidia/cu13/bin/ptxas"
-# One header of each folder that changes with every release of it.
+# One header per folder that changes with every release.
 RELEASE_HEADERS = ("cuda_runtime_api.h", "cuda/std/__cccl/version.h", "cuda/__cccl_config")
 
 
 @dataclass(frozen=True)
 class CudaLibraries:
-    """Absolute paths; ``nvrtc_builtins`` is empty where it does not lie beside NVRTC.
+    """Absolute paths; ``nvrtc_builtins`` is empty where it is not beside NVRTC.
 
-    ``ptxas`` is what was found, if anything: whether it suits NVRTC, :mod:`gpushare.kernels.assembler` knows.
+    ``ptxas`` is the path that was found, if any; :mod:`gpushare.kernels.assembler` checks that it matches NVRTC.
     """
 
     nvrtc: str
@@ -32,7 +32,7 @@ class CudaLibraries:
     ptxas: str | None = None
 
     def fingerprint(self) -> tuple[object, ...]:
-        """Changes when another release is installed. The version that NVRTC reports lacks the patch level."""
+        """Changes when another release is installed. NVRTC's version lacks the patch level."""
         headers = [Path(folder, name) for folder in self.header_folders for name in RELEASE_HEADERS]
         assemblers = [self.nvjitlink] if self.ptxas is None else [self.nvjitlink, self.ptxas]
         return tuple(_stamp(path) for path in (self.nvrtc, *assemblers, *headers))
@@ -40,7 +40,7 @@ class CudaLibraries:
 
 @cache
 def cuda_libraries() -> CudaLibraries:
-    """What is installed here, found once.
+    """The installed libraries, searched once.
 
     Raises:
         CudaError: a library is missing; the message says how to install it.
@@ -53,7 +53,7 @@ def cuda_libraries() -> CudaLibraries:
 
 
 def find_ptxas(nvrtc: str) -> str | None:
-    """The one that GPUSHARE_PTXAS names, else of NVRTC's release, else from a wheel, else on the PATH."""
+    """The ptxas that GPUSHARE_PTXAS names, else of NVRTC's release, else from a wheel, else on the PATH."""
     if named := os.environ.get("GPUSHARE_PTXAS"):
         return os.path.abspath(named)
     folders = [parent for path in (Path(nvrtc), Path(nvrtc).resolve()) for parent in path.parents[1:4]]
@@ -61,7 +61,7 @@ def find_ptxas(nvrtc: str) -> str | None:
     in_wheels = [Path(folder, WHEEL_OF_PTXAS) for folder in sys.path if folder]
     found = (str(path) for path in (*beside, *in_wheels) if path.is_file() and os.access(path, os.X_OK))
     path = next(found, None) or shutil.which("ptxas")
-    return os.path.abspath(path) if path else None  # It is run elsewhere.
+    return os.path.abspath(path) if path else None  # Absolute, because it is run in another folder.
 
 
 def _library(name: str) -> str:
@@ -72,7 +72,7 @@ def _library(name: str) -> str:
     except (pathfinder.DynamicLibNotFoundError, RuntimeError, OSError) as error:
         raise CudaError(f"lib{name}.so of CUDA, which compiles kernels, was not found. Install: {INSTALL}") from error
     if path is None:
-        raise CudaError(f"lib{name}.so is loaded, but nobody knows from where. Install: {INSTALL}")
+        raise CudaError(f"lib{name}.so is loaded, but its path is not known. Install: {INSTALL}")
     return path
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels by the names that users have for them."""
+"""Finds kernels by name: symbol, signature, cast or C++ name."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from gpushare.kernels.compiler import COMPILER, CompilerCrashError, CompilerTime
 
 REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
 MOST_HARMLESS_REFERENCES = 24
-"""In a mangled name, to earlier parts of it: each can make it a little less than twice as long."""
+"""References to earlier parts of a mangled name; each can almost double the length."""
 LONGEST_HARMLESS_NAME = 1000
 TOKEN = re.compile(r"\w+|[^\w\s]")
 UNNAMED = re.compile(r"(?:_INTERNAL_\w+|\(anonymous namespace\))::")
-"""What the compiler puts before names that only their source knows."""
+"""Prefixes that the compiler puts before names with internal linkage."""
 
 
 def demangled(symbol: str) -> str:
-    """The C++ signature behind a symbol; empty where there is none.
+    """The C++ signature of a symbol; empty where there is none.
 
-    In a server the symbol may be anybody's, and a short one may stand for gigabytes: such are the compiler's business,
-    which is a process of its own.
+    On a server symbols are untrusted, and a short one may expand to gigabytes: those go to the compiler's process.
 
     >>> demangled("_Z1kPf")
     'k(float*)'
@@ -39,10 +38,10 @@ def demangled(symbol: str) -> str:
 def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
     """The symbol of a kernel.
 
-    It may be named by its symbol, its signature, a cast to its type as in C++, or its C++ name if only one has that.
+    The name may be its symbol, its signature, a cast to its type as in C++, or its C++ name if that is unambiguous.
 
     Raises:
-        InvalidInput: there is none, or there are several; the message lists them, by names that are taken here.
+        InvalidInput: there is none, or there are several; the message lists the accepted names.
 
     >>> entry_named("ns::k", ["_ZN2ns1kEPf", "other"], "k.ptx")
     '_ZN2ns1kEPf'
@@ -56,7 +55,7 @@ def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
     if len(matching) == 1:
         return matching[0]
     if matching:
-        # The same name in two files or anonymous namespaces: there the symbol alone tells them apart.
+        # Two files or anonymous namespaces can have the same name: then only the symbol is unambiguous.
         shown = [_shown(each) for each in matching]
         listed = "; ".join(shown if len(set(shown)) == len(shown) else matching)
         raise InvalidInput(f"{file_name}: {wanted!r} may be any of: {listed}; name one of them")
@@ -64,7 +63,7 @@ def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
 
 
 def no_such_entry(wanted: str, symbols: Sequence[str], file_name: str) -> str:
-    """With those that there are."""
+    """The message, with the known kernels."""
     listed = "; ".join(map(_shown, symbols)) or "none"
     return f"{file_name} has no kernel {wanted!r}; it has: {listed}"
 
@@ -74,20 +73,20 @@ def _shown(symbol: str) -> str:
 
 
 def _names(symbol: str) -> list[str]:
-    """``void ns::k<float>(float*)`` is also ``ns::k<float>``, and what a cast to ``void(*)(float*)`` picks."""
+    """The accepted names: ``void ns::k<float>(float*)`` is also ``ns::k<float>``, and a cast to ``void(*)(float*)``."""
     full = demangled(symbol)
     signature = UNNAMED.sub("", full)
     if not signature.endswith(")"):
         return [full, signature]
     begin = matching_parenthesis(signature)
     name, parameters = signature[:begin], signature[begin:]
-    if name.endswith(">"):  # the result's type is part of the symbol of a template alone
+    if name.endswith(">"):  # only a template's symbol has the result's type
         name = name.partition(" ")[2]
     return [full, signature, name + parameters, name, f"(void(*){parameters}){name}", f"(void(*){parameters})&{name}"]
 
 
 def matching_parenthesis(signature: str) -> int:
-    """Where the one at the end was opened."""
+    """Index of the parenthesis that the last one closes."""
     depth = 0
     for place in range(len(signature) - 1, -1, -1):
         depth += (signature[place] == ")") - (signature[place] == "(")
@@ -97,13 +96,13 @@ def matching_parenthesis(signature: str) -> int:
 
 
 def _canonical(name: str) -> str:
-    """Without spaces, and with a type's const behind it, as symbols have it.
+    """The name without spaces, and with const after its type, as in demangled symbols.
 
     >>> _canonical("k( const unsigned int *, int)")
     'k(unsignedintconst*,int)'
     """
     written: list[str] = []
-    held: list[int] = []  # depths at which a const waits for the end of its type
+    held: list[int] = []  # nesting depths at which a const is to be moved behind the end of its type
     depth = 0
     for token in TOKEN.findall(name):
         if token in "*&,)>" and held and held[-1] == depth:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments that are just what their parameters say, as bytes, without a look at what else they could be."""
+"""Fast path of argument packing: arguments of exactly the types of their parameters."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpushare.kernels.argument_packing import FLOAT_FORMATS, integer_range, pack
 from gpushare.kernels.parameters import SCALARS, Parameter
 
 Quick = Callable[[Any], bytes | None]
-"""None: this needs a closer look."""
+"""Packs one argument; None means that :func:`pack` must check it."""
 
 
 class QuickPacking:
-    """Packs the arguments of one kernel's launches; :func:`pack` does where one of them is unusual, or wrong."""
+    """Packs the arguments of one kernel's launches; calls :func:`pack` where one is unusual or wrong."""
 
     def __init__(self, kernel: str, parameters: Sequence[Parameter]) -> None:
         self._kernel = kernel
@@ -88,5 +88,5 @@ def _float(parameter: Parameter) -> Quick:
 
 
 def _scalar(parameter: Parameter) -> type | None:
-    """NumPy's scalars that are the very thing."""
+    """The NumPy scalar type that matches the parameter exactly."""
     return np.dtype(SCALARS[parameter.type]).type if parameter.type in SCALARS else None

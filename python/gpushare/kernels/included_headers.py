@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which headers a source may read: what is compiled once must be compiled again when one of them changes."""
+"""Finds the headers that a source may include: a cached result is stale when one of them changes."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from pathlib import Path
 
 LINE_GOES_ON = re.compile(r"(?:\\|\?\?/)\r?\n")
 BLANK = r"(?:[ \t\f\v]|(?:\\|\?\?/)\r?\n|/\*.*?\*/)*+"
-"""Between the words of a directive. A comment may span lines, and none may be read in two ways: that takes forever."""
+"""White space between the words of a directive. A comment may span lines; possessive repetition avoids exponential
+time."""
 HASH = r"(?:\#|%:|\?\?=)"
 NAME = r"(?:<([^<>\n]+)>|\"([^\"\n]+)\")"
 DIRECTIVE = re.compile(
-    # What goes before a directive on its line is a comment's end, if anything. %: and ??= are other spellings of #.
-    # Also where no directive follows, this matches: what has been read is not read again from the next line on.
+    # Before a directive on its line there can be only the end of a comment. %: and ??= are other spellings of #. The
+    # pattern also matches where no directive follows, so that text is not scanned again from the next line on.
     rf"(?:^|\*/){BLANK}(?:{HASH}{BLANK}(include(?:_next)?\b{BLANK})?)?|(__has_include(?:_next)?\b{BLANK}\(?{BLANK})",
     re.MULTILINE | re.DOTALL,
 )
 ON_A_LINE = re.compile(rf"^[ \t\f\v]*+{HASH}[ \t\f\v]*+include(?:_next)?[ \t\f\v]*+{NAME}", re.MULTILINE)
-"""Also in what looks like a comment: it may be a part of a text."""
+"""Directives that look like a comment's text: they may be part of a string, so they count."""
 OPERAND = re.compile(NAME)
 COMPILERS_OWN = Path("/")
-"""It runs here, and looks here for names in quotes."""
+"""The compiler's working folder, which it searches for names in quotes."""
 
 
 def digest_of_headers(text: str, folders: Sequence[Path], toolkit: Sequence[str]) -> str | None:
-    """Changes when a header that this text may include does; None where nobody can tell which ones it includes.
+    """A digest that changes with each header that the text may include; None where the headers are not known.
 
-    Every directive counts, whether a condition leaves it out or not, and every file of that name. CUDA's own headers
-    are not read: they change with the toolkit.
+    Every directive counts, even in an inactive condition, and every file of that name. CUDA's headers are not read:
+    they change with the toolkit.
 
     Args:
         text: the source.
-        folders: where the user's headers are looked for, in this order.
-        toolkit: where CUDA's are.
+        folders: search path of the user's headers, in order.
+        toolkit: folders of CUDA's headers.
     """
     digest = hashlib.blake2b(digest_size=16)
     folders = [*folders, COMPILERS_OWN]
@@ -58,9 +59,10 @@ def digest_of_headers(text: str, folders: Sequence[Path], toolkit: Sequence[str]
 
 
 def _headers(text: str) -> list[str | None]:
-    """What stands behind each directive, in a fixed order; None for a macro."""
+    """The operand of each directive, in a fixed order; None for a macro."""
     found: list[str | None] = []
-    # As it is, too: lines are joined here that no compiler joins, such as those that end in ??/ in today's C++.
+    # Also without joined lines: this joins lines that compilers do not join, such as those that end in ??/ in current
+    # C++.
     for read in dict.fromkeys((text, LINE_GOES_ON.sub("", text))):
         ended = _without_open_comments(read)
         for directive in DIRECTIVE.finditer(ended):
@@ -72,7 +74,7 @@ def _headers(text: str) -> list[str | None]:
 
 
 def _without_open_comments(text: str) -> str:
-    """Who looks for the end of one that has none reads all the rest, and would do so for each."""
+    """Removes unclosed comments: searching for the missing end of each would take quadratic time."""
     last_end = text.rfind("*/") + 2 if "*/" in text else 0
     return text[:last_end] + text[last_end:].replace("/*", "  ")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel as the user hands it over."""
+"""Kernels: the user-facing class, with source and name."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ class Kernel:
 
     Args:
         source: CUDA C++ or PTX, as text or as the path of a ``.cu`` or ``.ptx`` file, which is read at once; or a
-            cubin, as bytes or the path of a ``.cubin`` file, which runs as it is.
-        name: of the kernel; a C++ expression such as ``"ns::saxpy<float>"`` will do. No ``extern "C"`` needed.
-        options: for NVRTC, such as ``"-std=c++20"`` or ``"-Iinclude"``.
-        preemptible: False leaves the kernel as it is: say so of kernels whose blocks wait for all others.
-        parameters: of a cubin, the types as in C++, such as ``["float*", "int"]``, where its symbol does not have them.
+            cubin, as bytes or the path of a ``.cubin`` file, which cannot be preempted.
+        name: name of the kernel, or a C++ expression such as ``"ns::saxpy<float>"``; ``extern "C"`` is not needed.
+        options: options for NVRTC, such as ``"-std=c++20"`` or ``"-Iinclude"``.
+        preemptible: False runs the original kernel only; needed where each block waits for all others.
+        parameters: for a cubin, the parameter types as in C++, such as ``["float*", "int"]``, where its symbol lacks
+            them.
 
     >>> scale = Kernel('''
     ... template <typename T> __global__ void scale(T* values, T factor, int count) {
@@ -67,17 +68,17 @@ class Kernel:
 
     @property
     def text(self) -> str:
-        """CUDA C++ or PTX; empty for a cubin."""
+        """The CUDA C++ or PTX; empty for a cubin."""
         return self._source.text
 
     def compile(self, arch: str = "sm_90") -> CompiledKernel:
         """Machine code, from this object, from the cache on disk, or from the compiler, in that order.
 
-        A cubin is only read, and has to be one that runs on this architecture.
+        A cubin is not compiled; it must match this architecture.
 
         Raises:
             CompileError: the source does not compile; the message is the compiler's log.
-            InvalidInput: there is no such kernel or architecture; the message lists those there are.
+            InvalidInput: there is no such kernel or architecture; the message lists the known ones.
             CudaError: NVRTC or nvJitLink is missing; the message says how to install them.
         """
         require(isinstance(arch, str), f"architecture must be a text such as 'sm_90', got {arch!r}")
@@ -89,11 +90,11 @@ class Kernel:
 
     @property
     def compiled_bytes(self) -> int:
-        """Of its machine code, for each architecture that it has been compiled for."""
+        """Size of its machine code, for all architectures that it has been compiled for."""
         return sum(len(each.original) for each in list(self._compiled.values()))
 
     def compile_elsewhere(self, compile_it: Callable[[Kernel, str], CompiledKernel]) -> None:
-        """Has it compiled by this, from kernel and architecture, and by nothing in this process."""
+        """Sets a function that compiles the kernel, given kernel and architecture, instead of this process."""
         self._elsewhere = compile_it
 
     def _compiled_for(self, arch: str) -> CompiledKernel:
@@ -105,12 +106,12 @@ class Kernel:
         return _cached_or_built(request)
 
     def _compiled_with(self, names: Iterable[str]) -> None:
-        """Where its source has variables, kernels of these names are to share them with it."""
+        """Declares that these kernels of the source share its variables with this one."""
         self._names = tuple(sorted(names))
 
     @property
     def source_identity(self) -> object:
-        """Equal for kernels of one source, as a compiler sees it."""
+        """A key that is equal for kernels of the same source, as the compiler reads it."""
         return self.text, self._source.cubin, (*self._source.header_options, *self.options)
 
     def __eq__(self, other: object) -> bool:
@@ -124,7 +125,7 @@ class Kernel:
         return self.source_identity, self.name, self._names, self.preemptible, self.parameters
 
     def _arch_for(self, arch: str) -> str:
-        """What to compile for on a GPU of this architecture: PTX may ask for ``sm_90a``, which an ``sm_90`` runs."""
+        """The architecture to compile for: PTX may ask for ``sm_90a``, which runs on ``sm_90``."""
         if self._source.is_ptx and isinstance(arch, str):
             target = TARGET.search(self._source.text)
             if target and target[1].rstrip("af") == arch:
@@ -144,7 +145,7 @@ class Kernel:
 def _types(name: str, parameters: Sequence[str], source: KernelSource) -> tuple[str, ...]:
     require(
         source.cubin is not None,
-        f"kernel {name!r}: 'parameters' are types of a cubin's; of CUDA C++ and PTX the compiler tells them",
+        f"kernel {name!r}: 'parameters' is for cubins only; for CUDA C++ and PTX the types are known",
     )
     require(
         not isinstance(parameters, str) and all(isinstance(each, str) for each in parameters),
@@ -165,7 +166,7 @@ def _cached_or_built(request: CompileRequest) -> CompiledKernel:
     if entry is not None:
         return CompiledKernel.from_entry(*entry)
 
-    from gpushare.kernels.build import build  # and with it all that starts a process
+    from gpushare.kernels.build import build  # imported here because it imports the modules that start processes
 
     built = build(request)
     if key:

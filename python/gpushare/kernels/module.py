@@ -12,15 +12,15 @@ from gpushare.kernels.kernel import Kernel
 
 
 class Module:
-    """Kernels of one source, which share its variables also where they are instances of a template.
+    """Kernels of one source that share its variables, also where they are instances of templates.
 
-    Kernels that are no templates do so by themselves.
+    Kernels that are no templates share them without a module.
 
     Args:
         source: CUDA C++ or PTX, as :class:`gpushare.Kernel` takes it.
-        names: of all the kernels, as :class:`gpushare.Kernel` takes them.
-        options: for NVRTC.
-        preemptible: False leaves them as they are.
+        names: names of all the kernels, as :class:`gpushare.Kernel` takes them.
+        options: options for NVRTC.
+        preemptible: False runs the original kernels only.
 
     >>> module = Module('''
     ... __device__ int total;
@@ -51,7 +51,7 @@ class Module:
         return self._kernels[name]
 
     def __iter__(self) -> Iterator[Kernel]:
-        """All of them, in the order of the names."""
+        """The kernels in the order of ``names``."""
         return iter(self._kernels.values())
 
     def __len__(self) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables that a kernel's module has in device memory, and what they are called."""
+"""Variables of a kernel's module in device memory, and their names."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ DTYPES = {
        for size in (1, 2, 4, 8)},
     **{f".f{8 * size}": f"f{size}" for size in (2, 4, 8)},
 }  # fmt: skip
-"""By PTX's name. What NumPy lacks is bytes."""
+"""NumPy types by PTX type; types that NumPy lacks are bytes."""
 
 
 @dataclass(frozen=True)
 class ModuleVariable:
-    """A variable that launches find as launches before them, or the host, have left it.
+    """A variable that persists between launches and can be set by the host.
 
     Attributes:
         symbol: its name in the machine code.
-        type: of an element, as PTX has it: ``".u32"`` for an int, signed or not; ``".b8"`` for structs and for the
-            arrays of CUDA C++, of which PTX does not tell more.
-        extents: empty where it is no array.
-        bytes: in all.
+        type: element type in PTX: ``".u32"`` for an int, signed or not; ``".b8"`` for structs and for the arrays of
+            CUDA C++, for which PTX has no more detail.
+        extents: extents of an array; empty otherwise.
+        bytes: its size.
         is_constant: only the host can set it.
         is_managed: it is declared ``__managed__``.
         is_written: a kernel of the source may write it.
-        is_used: by the kernel that was compiled, or by what it may call.
+        is_used: the compiled kernel, or a function that it may call, uses it.
     """
 
     symbol: str
@@ -49,7 +49,7 @@ class ModuleVariable:
 
     @property
     def name(self) -> str:
-        """As C++ has it.
+        """Its C++ name.
 
         >>> ModuleVariable("_ZN2ns5scaleE", ".f32", (), 4).name
         'ns::scale'
@@ -61,10 +61,10 @@ class ModuleVariable:
         return f"{self.name} ({', '.join(words)})"
 
     def described(self, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype]:
-        """Shape and type of the array that it is seen as.
+        """Shape and type of the variable as an array.
 
         Raises:
-            InvalidInput: it has not as many bytes.
+            InvalidInput: the variable's size does not match.
 
         >>> weights = ModuleVariable("weights", ".b8", (16,), 16)
         >>> weights.described(None, None), weights.described("f4", None), weights.described("f4", (2, 2))
@@ -95,7 +95,7 @@ def _sizes(shape: Any) -> tuple[int, ...]:
 
 
 def variable_named(wanted: Any, variables: Sequence[ModuleVariable], kernel: str) -> ModuleVariable:
-    """The variable of this name: its symbol, its C++ name, or the end of that if no other ends so.
+    """The variable of this name: its symbol, its C++ name, or the last part of that if unambiguous.
 
     Raises:
         InvalidInput: there is none, or there are several; the message lists them.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel takes: types from its mangled name where it has one, else what its PTX says."""
+"""Parameters of kernels: types from a mangled name where there is one, else from the PTX."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SCALARS = {
     "double": "f8",
     "__half": "f2",
 }
-"""NumPy's name of every C++ type that it has, too."""
+"""NumPy types by C++ type."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Parameter:
 
     Attributes:
         index: from 0.
-        name: None where the compiler does not tell.
-        type: as C++ has it, ``"float const*"``. Where only PTX is known: ``"void*"`` for what is surely a pointer, and
-            PTX's own name otherwise; a ``".u64"`` may be a pointer, too.
-        kind: what an argument has to be.
-        size: in bytes.
-        offset: in bytes from the first parameter.
+        name: None where it is not known.
+        type: C++ type, ``"float const*"``. Where only PTX is known: ``"void*"`` for a certain pointer, else the PTX
+            type; a ``".u64"`` may be a pointer.
+        kind: kind of argument that it takes.
+        size: size in bytes.
+        offset: offset from the first parameter, in bytes.
     """
 
     index: int
@@ -122,7 +122,7 @@ def _type(declared: _core.KernelParameter, cpp_type: str | None) -> tuple[str, K
 
 
 def is_address(cpp_type: str) -> bool:
-    """A pointer, or a reference."""
+    """Whether the type is a pointer or a reference."""
     return cpp_type.endswith(("*", "&")) or "(*)" in cpp_type
 
 

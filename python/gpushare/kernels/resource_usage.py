@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a kernel takes from an SM, as the assembler reports it."""
+"""Resource usage of kernels, from the assembler's report."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ USED = re.compile(r"Used (\d+) registers(.*)")
 LINKED = re.compile(r"used (\d+) registers, used \d+ barriers, (\d+) stack")
 REGISTERS_AT_A_TIME = 8
 Frame = tuple[int, int, int]
-"""Of a function, in bytes: stack, spill stores, spill loads."""
+"""Stack, spill stores and spill loads of one function, in bytes."""
 
 
 @dataclass(frozen=True)
 class ResourceUsage:
-    """What one thread or one block needs, and what the assembler moved to memory for lack of registers.
-
-    That of called functions is included.
+    """Resources of one thread or one block, and register spills, including those of called functions.
 
     Attributes:
-        registers: per thread.
+        registers: registers per thread.
         shared_bytes: static shared memory per block.
         local_bytes: stack per thread.
-        spill_stores: bytes, in the whole code of a thread.
-        spill_loads: likewise.
-        barriers: of the 16 that a block has.
+        spill_stores: bytes of spill stores in the whole code of a thread.
+        spill_loads: bytes of spill loads in the whole code of a thread.
+        barriers: barriers per block, of 16.
     """
 
     registers: int
@@ -44,7 +42,7 @@ class ResourceUsage:
 
     @property
     def allocated_registers(self) -> int:
-        """Registers come in eights.
+        """Registers per thread as allocated, in units of eight.
 
         >>> ResourceUsage(33, 0, 0, 0, 0, 0).allocated_registers
         40
@@ -52,7 +50,7 @@ class ResourceUsage:
         return -(-self.registers // REGISTERS_AT_A_TIME) * REGISTERS_AT_A_TIME
 
     def blocks_per_sm(self, device: Device, threads: int, dynamic_shared_bytes: int = 0) -> int:
-        """How many blocks of so many threads an SM of this device holds at a time.
+        """Number of blocks of this many threads that are resident on an SM at a time.
 
         >>> from gpushare import device
         >>> ResourceUsage(40, 1024, 0, 0, 0, 0).blocks_per_sm(device("sim:h100"), threads=256)
@@ -69,13 +67,13 @@ class ResourceUsage:
 
 
 def resource_usage(log: str, symbol: str, called: Callable[[], Collection[str]] = tuple) -> ResourceUsage:
-    """Of this kernel and the functions that it calls, from what the assembler reports when asked for much.
+    """Usage of this kernel and the functions that it calls, from the assembler's verbose report.
 
     Args:
-        log: of ptxas, which has the functions behind the kernel that calls them; or of nvJitLink, which has them before
-            all kernels, and at its end what each kernel takes with them.
-        symbol: of the kernel.
-        called: names the functions, for nvJitLink.
+        log: report of ptxas, which lists functions after the kernel that calls them; or of nvJitLink, which lists them
+            before all kernels, and the totals of each kernel at the end.
+        symbol: symbol of the kernel.
+        called: returns the called functions, for nvJitLink.
 
     >>> resource_usage('''
     ... ptxas info    : Compiling entry function 'k' for 'sm_90'
@@ -110,7 +108,7 @@ def resource_usage(log: str, symbol: str, called: Callable[[], Collection[str]] 
 
 
 def _usage(registers: int, rest: str, frames: Sequence[Frame], linked: tuple[int, int]) -> ResourceUsage:
-    """The whole stack is not reported where functions call themselves: then it is at least all frames together."""
+    """Usage from a report. The stack of recursive functions is not reported: it is at least the sum of all frames."""
     stacks, stores, loads = map(sum, zip(*frames, strict=True)) if frames else (0, 0, 0)
     whole = max(_count(r"(\d+) bytes cumulative stack size", rest), linked[1])
     return ResourceUsage(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user hands over as a kernel, and the options that go with it."""
+"""Sources of kernels as the user gives them, and compile options."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gpushare._core import InvalidInput
 from gpushare.checks import require_no_nul
 
 PTX_HEADER = re.compile(r"\A(?>\s++|//[^\n]*+\n|/\*(?>.*?\*/))*+\.version\b", re.DOTALL)
-"""Nothing is tried twice: in a server the text may be anybody's, and no other thread goes on meanwhile."""
+"""Possessive groups prevent backtracking: on a server the text is untrusted, and matching holds the GIL."""
 QUOTED_HEADER = re.compile(r'^\s*#\s*include\s*"', re.MULTILINE)
 PTX_COMMENT = re.compile(r"//[^\n]*|/\*(?:.*?\*/|.*)|\"[^\"\n]*", re.DOTALL)
-"""Or a text in quotes, in which none begins."""
+"""Comments, or a quoted text, in which no comment begins."""
 NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 SOURCE_SUFFIXES = (".cu", ".cuh", ".ptx", ".cubin")
 OWN_OPTIONS = ("-arch", "--gpu-architecture", "-dlto", "--dlink-time-opt", "-lto")
 ASSEMBLER_OPTIONS = ("-maxrregcount", "--maxrregcount", "-Xptxas", "--ptxas-options")
-# By its name for NVRTC: its name for the assembler.
+# Options of both, by name: NVRTC's name to the assembler's.
 OPTIONS_OF_BOTH = {"-lineinfo": "-lineinfo", "--generate-line-info": "-lineinfo", "-G": "-g", "--device-debug": "-g"}
 INCLUDE_FLAGS = ("-I", "--include-path", "-include-path")
 PRE_INCLUDE_FLAGS = ("-include", "--pre-include")
@@ -33,9 +33,9 @@ class KernelSource:
 
     Attributes:
         text: CUDA C++ or PTX.
-        file_name: what the compiler's messages call it, without folders.
-        folder: where its headers lie; None if it was handed over as text.
-        cubin: machine code, where that is all there is.
+        file_name: file name in the compiler's messages, without folders.
+        folder: folder of its headers; None if it was given as text.
+        cubin: machine code, where there is no text.
     """
 
     text: str
@@ -45,23 +45,23 @@ class KernelSource:
 
     @property
     def content(self) -> bytes:
-        """Whatever it is."""
+        """The text or the machine code."""
         return self.text.encode() if self.cubin is None else self.cubin
 
     @property
     def header_options(self) -> tuple[str, ...]:
-        """Where the headers beside it are found, if it asks for one: the text alone does not tell."""
+        """The include option for headers beside the source, if it includes one in quotes."""
         has_some = self.folder is not None and QUOTED_HEADER.search(self.text) is not None
         return (f"-I{self.folder.resolve()}",) if has_some else ()
 
     @property
     def is_ptx(self) -> bool:
-        """Is it PTX, and not CUDA C++?"""
+        """Whether it is PTX rather than CUDA C++."""
         return _is_ptx(self.text)
 
 
 def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
-    """The text or the machine code itself, or what is in this file.
+    """The source from a text, machine code, or the path of a file.
 
     Raises:
         InvalidInput: the file cannot be read.
@@ -75,7 +75,7 @@ def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
         try:
             if path.suffix == ".cubin":
                 return KernelSource("", path.name, None, path.read_bytes())
-            # A comment of PTX may be in any encoding; what is not one, ptxas refuses by its line.
+            # Comments of PTX may be in any encoding; ptxas refuses other undecodable text by line.
             errors = "replace" if path.suffix == ".ptx" else "strict"
             text = _cleaned(path.read_text(encoding="utf-8", errors=errors))
             require_no_nul(f"{path}: a kernel's source", text)
@@ -97,9 +97,9 @@ def _is_ptx(text: str) -> bool:
 
 
 def _cleaned(text: str) -> str:
-    """Without what editors and compilers leave in texts and the next tool stumbles over; lines stay where they are.
+    """Removes characters that editors and compilers add and the next tool refuses; line numbers do not change.
 
-    A byte order mark in front and one NUL behind, as C has it, go. ptxas takes ASCII alone, also in comments.
+    These are a byte order mark at the start and one NUL at the end, as in C. ptxas takes ASCII only, also in comments.
     """
     text = text.removeprefix("\ufeff").removesuffix("\0")
     if text.isascii() or not _is_ptx(text):
@@ -113,20 +113,20 @@ def _is_path(source: str) -> bool:
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """Options by who takes them."""
+    """Options by the tool that takes them."""
 
     nvrtc: tuple[str, ...]
     assembler: tuple[str, ...]
-    """As nvJitLink takes them; :mod:`gpushare.kernels.assembler` knows what they are for ptxas."""
+    """In nvJitLink's form; :mod:`gpushare.kernels.assembler` converts them for ptxas."""
     include_folders: tuple[Path, ...]
-    """Where the user's headers are looked for, in this order."""
+    """Search path of the user's headers, in order."""
 
 
 def compile_options(options: Sequence[str], source: KernelSource) -> CompileOptions:
-    """Sorts them; relative folders and files become absolute, since the compiler runs elsewhere.
+    """Sorts options by tool; relative paths become absolute, since the compiler runs in another folder.
 
     Raises:
-        InvalidInput: an option that gpushare sets itself, or one that PTX has no use for.
+        InvalidInput: an option that gpushare sets, or one that does not apply to PTX.
 
     >>> source = KernelSource("__global__ void k() {}", "k.cu", None)
     >>> compile_options(["-std=c++20", "-maxrregcount=32", "-I", "/opt/include"], source).nvrtc
@@ -148,7 +148,7 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
     for option in with_absolute_paths(options):
         flag, _, value = option.partition("=")
         if flag in OWN_OPTIONS:
-            raise InvalidInput(f"option {option!r} is gpushare's own to set; choose with compile(arch='sm_90')")
+            raise InvalidInput(f"option {option!r} is set by gpushare; choose with compile(arch='sm_90')")
         if flag in ASSEMBLER_OPTIONS:
             assembler.append(f"-{flag.lstrip('-').replace('ptxas-options', 'Xptxas')}={value}")
         elif source.is_ptx and flag not in OPTIONS_OF_BOTH:
@@ -162,7 +162,7 @@ def compile_options(options: Sequence[str], source: KernelSource) -> CompileOpti
 
 
 def with_absolute_paths(options: Sequence[str]) -> list[str]:
-    """The same options, for a compiler that runs elsewhere; each with its value.
+    """The options with absolute paths, for a compiler that runs in another folder; each with its value.
 
     >>> with_absolute_paths(["-std=c++20", "-I", "/opt/include"])
     ['-std=c++20', '-I=/opt/include']
@@ -179,13 +179,13 @@ def with_absolute_paths(options: Sequence[str]) -> list[str]:
 
 
 def _pre_included(header: str) -> str:
-    """As a file it becomes absolute; else it is one that the compiler finds in the folders of the headers."""
+    """An absolute path if the file exists; else the name, which the compiler searches in the header folders."""
     path = Path(header).absolute()
     return str(path) if path.is_file() else header
 
 
 def _joined(options: Sequence[str]) -> list[str]:
-    """``-I x`` and ``-Ix`` as ``-I=x``; the same for the others that take a word."""
+    """``-I x`` and ``-Ix`` as ``-I=x``; the same for other options with a value."""
     joined: list[str] = []
     words = iter(options)
     for word in words:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes kernels preemptible and resizable at thread-block boundary: PTX in, PTX out (docs/internals/transform.md)."""
+"""Makes kernels preemptible and resizable at thread-block boundaries: PTX in, PTX out (docs/internals/transform.md)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from gpushare import _core
 
 
 def make_preemptible(ptx: str, entries: Sequence[str] = ()) -> _core.Transformed:
-    """Puts a preemptible worker beside each kernel of a PTX module.
+    """Adds a preemptible worker for each kernel of a PTX module.
 
     Args:
         ptx: the text of a module, as NVRTC, nvcc, Triton, Numba or CuPy write it.
-        entries: the kernels to keep, by the names that they have in the PTX; all where none is named.
+        entries: the kernels to keep, by their names in the PTX; by default all.
 
     Returns:
-        ``ptx``: the module with these kernels as they were and the workers of those that are preemptible. Kernel and
-        worker have the same variables. ``kernels``: one verdict per kernel with ``name``, ``preemptible``, ``worker``
-        (its name in the module), and ``refusal`` (``reason``, ``line``) where there is none.
+        ``ptx``: the module with the original kernels and the workers of those that are preemptible. Kernel and worker
+            share their variables. ``kernels``: one verdict per kernel with ``name``, ``preemptible``, ``worker`` (its
+            name in the module), and ``refusal`` (``reason``, ``line``) where there is none.
 
     Raises:
-        InvalidInput: the text is no PTX, and the message names the line; or it has no such kernel.
+        InvalidInput: the text is not PTX (the message names the line), or it has no such kernel.
 
     >>> module = make_preemptible('''
     ... .version 8.0

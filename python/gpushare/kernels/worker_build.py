@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module of kernels and their workers.
+"""Builds modules of kernels and their workers.
 
-Of the possible workers of a kernel the first is taken that costs it neither residency nor spills.
+Of the possible workers of a kernel, the first one that costs neither residency nor spills is used.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ REGISTERS_PER_SM = 65_536
 THREADS_PER_SM = {75: 1024, 86: 1536, 87: 1536, 88: 1536, 89: 1536, 120: 1536, 121: 1536}
 MOST_THREADS_PER_SM = 2048
 WORTH_SPILLS = 1.25
-"""How many times the registers a worker has to need before a limit may make it spill: then a fifth of its residency
-is at stake."""
+"""A worker's registers relative to the original's, from which on a limit may make it spill: a fifth of its residency is
+at stake."""
 MOST_SPILLED_BYTES = 256
-"""Stored and loaded by a thread in a task; they stay in the L1 cache. More may cost more than residency does."""
+"""Bytes that a thread may store and load in a task; they stay in the L1 cache. More may cost more than the residency
+gains."""
 ERROR = re.compile(r"\berror\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Assembled:
-    """PTX and what became of it.
+    """PTX and its machine code.
 
     Attributes:
-        usages: of the kernels that were asked about, by symbol.
+        usages: resource usage of the requested kernels, by symbol.
     """
 
     ptx: str
@@ -42,11 +43,11 @@ class Assembled:
 
 @dataclass(frozen=True)
 class Worker:
-    """The worker that was taken, or why there is none.
+    """The chosen worker, or the reason why there is none.
 
     Attributes:
-        blocks: launches with others run as they are.
-        needs_all_blocks: does the kernel end only where all blocks of the grid fit the GPU at once?
+        blocks: block shapes for which it is correct; launches with others run as original kernels.
+        needs_all_blocks: whether the kernel ends only if all blocks of the grid fit the GPU at once.
     """
 
     refusal: str | None = None
@@ -59,11 +60,11 @@ class Worker:
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """Kernels as they are, and beside them their workers.
+    """Original kernels and their workers.
 
     Attributes:
-        assembled: all of it.
-        workers: by the kernels' symbols.
+        assembled: the machine code of all of them.
+        workers: workers by the kernels' symbols.
     """
 
     assembled: Assembled
@@ -71,11 +72,11 @@ class BuiltModule:
 
 
 Assemble = Callable[[str, Sequence[str]], Assembled]
-"""Of PTX and of the symbols whose usage is asked for."""
+"""Arguments: PTX, and the symbols to report the usage of."""
 
 
 def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble) -> BuiltModule:
-    """These kernels, each with the worker that costs it the least residency and spills.
+    """Builds these kernels, each with the worker that costs the least residency and spills.
 
     Raises:
         CompileError: they cannot be assembled, even without workers.
@@ -93,7 +94,7 @@ def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble
             return _with_workers(text, wanted, others, arch, assemble)
         except CompileError as error:
             said = error.log.strip() or str(error)
-        # The assembler names those that are to blame; else it may be any.
+        # The assembler's message names the kernels that fail; without a name all are taken as failed.
         blamed = "".join(line for line in said.splitlines() if ERROR.search(line))
         failed = {name for name, each in wanted.items() if f"'{each.symbol}'" in blamed} or set(wanted)
         text = _without_entries(text, [str(wanted[name].symbol) for name in failed])
@@ -109,7 +110,7 @@ def _without_workers(ptx: str, workers: Mapping[str, Worker], assemble: Assemble
 def _with_workers(
     text: str, wanted: Mapping[str, Worker], others: Mapping[str, Worker], arch: str, assemble: Assemble
 ) -> BuiltModule:
-    """Tries all without a limit, then with limits those that do not fit, and keeps the limits that pay."""
+    """Builds all workers without a limit, then those that do not fit with limits, and keeps the limits that pay off."""
     symbols_of = {name: str(each.symbol) for name, each in wanted.items()}
     symbols = [*others, *wanted, *symbols_of.values()]
     free = assemble(text, symbols)
@@ -144,7 +145,7 @@ def _with_workers(
 
 
 def _all_limited(text: str, workers: Mapping[str, str], limits: Mapping[str, int]) -> str | None:
-    """None where nothing can be limited."""
+    """The PTX with limits; None where nothing can be limited."""
     found = False
     for name, limit in limits.items():
         limited = _limited(text, workers[name], limit)
@@ -154,7 +155,7 @@ def _all_limited(text: str, workers: Mapping[str, str], limits: Mapping[str, int
 
 
 def _without_entries(text: str, symbols: Sequence[str]) -> str:
-    """The same without these; they end, as gpushare writes them, with a brace at the beginning of a line."""
+    """The PTX without these entries; gpushare writes the closing brace of an entry at the beginning of a line."""
     for symbol in symbols:
         entry = rf"^[^\n]*\.entry\s+{re.escape(symbol)}(?![\w$]).*?^\}}"
         text = re.sub(entry, "", text, count=1, flags=re.MULTILINE | re.DOTALL)
@@ -162,7 +163,7 @@ def _without_entries(text: str, symbols: Sequence[str]) -> str:
 
 
 def register_budget(original: ResourceUsage, arch: str) -> int:
-    """Registers that a worker may have: what the original has, or what a full SM leaves each of its threads.
+    """Registers available to a worker: the original's number, or a thread's part of a full SM.
 
     >>> register_budget(ResourceUsage(12, 0, 0, 0, 0, 0), "sm_90")
     32
@@ -174,7 +175,7 @@ def register_budget(original: ResourceUsage, arch: str) -> int:
 
 
 def tolerable_limit(original: ResourceUsage, arch: str) -> int:
-    """Registers with which a worker has some four fifths of the original's residency.
+    """Registers with which a worker has about four fifths of the original's residency.
 
     >>> tolerable_limit(ResourceUsage(12, 0, 0, 0, 0, 0), "sm_90")
     40
@@ -183,7 +184,7 @@ def tolerable_limit(original: ResourceUsage, arch: str) -> int:
 
 
 def _why_not_assembled(log: str) -> str:
-    """A worker needs a little of what its kernel may have used up."""
+    """The reason: a worker needs some resources that its kernel may have used up."""
     if "uses too much shared data" in log:
         return "its shared memory leaves no room for that of a worker"
     if "uses too much parameter space" in log:
@@ -204,9 +205,9 @@ def _fits(usage: ResourceUsage, original: ResourceUsage, budget: int) -> bool:
 
 
 def _pays(limited: ResourceUsage, free: ResourceUsage, original: ResourceUsage) -> bool:
-    """Is the residency that the limit keeps worth the spills that it brings?
+    """Whether the residency that the limit keeps is worth its spills.
 
-    Spills that the original has as well do not count. The others are bytes that a thread stores and loads again.
+    Spills that the original has too do not count. The others are counted as bytes that a thread stores and loads.
     """
 
     def added(usage: ResourceUsage) -> int:
@@ -221,7 +222,7 @@ def _pays(limited: ResourceUsage, free: ResourceUsage, original: ResourceUsage) 
 
 
 def _limited(ptx: str, symbol: str, limit: int) -> str | None:
-    """With a limit of this entry's own: assemblers ignore -maxrregcount where the entry has launch bounds."""
+    """The PTX with a limit in this entry: assemblers ignore -maxrregcount where the entry has launch bounds."""
     found = re.search(rf"\.entry\s+{re.escape(symbol)}(?![\w$])[^{{]*", ptx)
     if found is None or ".maxnreg" in found[0]:
         return None

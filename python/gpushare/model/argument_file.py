@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of launches as a workload file writes them (docs/guide/workloads.md)."""
+"""Reads and writes launch arguments in workload files (docs/guide/workloads.md)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ KEYS = {
     NOT_KEPT: ("dtype", "shape", "digest"),
 }
 MOST_WRITTEN = 64
-"""Arrays of up to so many elements are written out; of larger ones only a description is saved."""
+"""Largest number of elements of an array that is written out; a larger array is saved as a description."""
 NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-"""The numbers that TOML has and JSON has not, by their texts in JSON."""
+"""The float values that TOML has and JSON does not, by their texts in JSON."""
 HOW_TO_WRITE = 'write a number, {float32 = 2.0}, or {array = "zeros", dtype = "float32", shape = [1024]}'
 
 
 def argument_from_data(data: Any) -> Any:
-    """The argument that this value of a file stands for.
+    """Converts a value of a file to the argument that it describes.
 
     >>> argument_from_data({"float32": 2.0}), argument_from_data({"array": [1, 2], "dtype": "int32"})
     (np.float32(2.0), array([1, 2], dtype=int32))
@@ -52,7 +52,7 @@ def argument_from_data(data: Any) -> Any:
 
 
 def argument_to_data(value: Any) -> Any:
-    """The inverse of :func:`argument_from_data`, but for arrays too large to be written out."""
+    """The inverse of :func:`argument_from_data`, except for arrays that are too large to be written out."""
     if isinstance(value, Zeros):
         return {"array": "zeros", "dtype": str(value.dtype), "shape": list(value.shape)}
     if isinstance(value, Generated):
@@ -67,7 +67,7 @@ def argument_to_data(value: Any) -> Any:
 
 
 def for_json(data: Any) -> Any:
-    """The argument as a file writes it, in what JSON has: numbers that are not finite are texts.
+    """Converts an argument from its form in a file to JSON: floats that are not finite become texts.
 
     >>> for_json({"float32": math.nan}), for_json(-math.inf), for_json(2.0)
     ({'float32': 'nan'}, '-inf', 2.0)
@@ -119,7 +119,7 @@ def _written_array(content: list[Any], name: Any) -> np.ndarray:
     require(read.size > 0 and read.dtype.kind in "biuf", f"array must hold numbers, got {content!r}")
     with np.errstate(all="ignore"):
         array = read.astype(dtype)
-    # Rounding to a shorter float is what was asked for; losing anything else is a mistake.
+    # Rounding to a narrower float type is what the file asks for; losing any other value is a mistake.
     kept = np.isfinite(array) == np.isfinite(read) if dtype.kind == "f" else array == read
     require((read.dtype.kind == "b") == (dtype.kind == "b") and kept.all(), f"array: {dtype} cannot hold {content!r}")
     return array

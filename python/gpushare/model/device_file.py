@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The file format of devices (docs/guide/devices.md)."""
+"""Reads and writes device files (docs/guide/devices.md)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpushare.files.toml_file import Schema, checked, made_from
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Microseconds = Annotated[float, Field(ge=0, le=1e12)]
-"""The core refuses what makes no sense within these limits, which are those of its own numbers."""
+"""The core checks values within these limits, which are those of its number types."""
 
 
 class SmTable(Schema):
-    """What all resident blocks of one SM share."""
+    """Resources that the resident blocks of one SM share."""
 
     threads: Count
     """Resident threads."""
@@ -31,13 +31,13 @@ class SmTable(Schema):
     shared_memory_bytes: Count
     """Shared memory of all resident blocks."""
     issue_order: Literal["fair", "oldest-first"] = "fair"
-    """Whose warps issue first: all alike, or those of the oldest blocks."""
+    """Priority among warps: all alike, or the oldest blocks first."""
     shared_memory_splits_bytes: list[Count] = Field(default_factory=list)
     """The sizes of shared memory for which the L1 cache can be divided; none: any size."""
 
 
 class GranularityTable(Schema):
-    """The units in which an SM hands out resources."""
+    """The allocation units of an SM's resources."""
 
     threads_per_warp: Count = 32
     """Threads are rounded up to whole warps."""
@@ -48,11 +48,11 @@ class GranularityTable(Schema):
     shared_memory_bytes: Count = 128
     """Shared memory of a block is rounded up to a multiple of this."""
     reserved_shared_memory_bytes: Count = 0
-    """Per block, on top of its own."""
+    """Shared memory of each block that the system uses."""
 
 
 class OffSmTable(Schema):
-    """Bandwidth beyond the SMs; 0 means no limit."""
+    """Bandwidths of network, last-level cache and DRAM in GB/s; 0 means no limit."""
 
     noc_gb_per_s: float = 0.0
     """Between the SMs and the cache; 0: no limit."""
@@ -61,9 +61,9 @@ class OffSmTable(Schema):
     dram_gb_per_s: float = 0.0
     """The device memory; 0: no limit."""
     delay_linear: float = 0.0
-    """How much later memory answers at any load."""
+    """Additional latency of memory at any load."""
     delay_saturating: float = 0.0
-    """How much later memory answers near saturation."""
+    """Additional latency of memory near saturation."""
 
 
 class CopyTable(Schema):
@@ -72,26 +72,26 @@ class CopyTable(Schema):
     bandwidth_gb_per_s: float
     """The bandwidth of this direction."""
     latency_us: Microseconds = 0.0
-    """The time that every copy takes besides."""
+    """Time of every copy in addition to its bytes."""
 
 
 class DelaysTable(Schema):
-    """How long the host's commands take to have effect."""
+    """Delays between a command of the host and its effect."""
 
     launch_us: Microseconds = 0.0
     """From the arrival of a launch to its first block."""
     signal_us: Microseconds = 0.0
-    """From a new plan to blocks that obey it."""
+    """From a new plan to its effect on running blocks."""
     relaunch_us: Microseconds = 0.0
     """From a new plan to the first block of a launch that had been evicted."""
     block_dispatch_us: Microseconds = 0.0
     """Between two blocks that one SM starts."""
     completion_us: Microseconds = 0.0
-    """From the end of the last block of a launch until the host knows."""
+    """From the end of the last block of a launch until the host has detected it."""
     top_up_us: Microseconds = 0.0
-    """Until workers return that had made room, or that were not there at the start."""
+    """Until workers return that had left for another launch, or that did not fit at the start."""
     follow_us: Microseconds = 0.0
-    """From the last block of a launch to the first of its successor, which waits in hardware; 0: none does."""
+    """From the last block of a launch to the first of its successor in the hardware queue; 0: no successors."""
 
 
 class DeviceTable(Schema):
@@ -102,15 +102,15 @@ class DeviceTable(Schema):
     sms: Count
     """Streaming multiprocessors."""
     clock_mhz: float
-    """Turns cycles into time."""
+    """Converts cycles to time."""
     peak_gflop_per_s: float = Field(0.0, ge=0, le=1e12)
-    """In single precision, by which Slate classifies kernels; 0: not known."""
+    """Single-precision peak, by which Slate classifies kernels; 0: not known."""
     memory_bytes: Annotated[int, Field(ge=0, le=2**50)] = 0
-    """Applications wait for it, if their files say what they need; 0: not known."""
+    """Size of the memory, for which applications wait if their files state their need; 0: not known."""
     per_sm: SmTable
-    """What all resident blocks of one SM share."""
+    """Resources that the resident blocks of one SM share."""
     granularity: GranularityTable = GranularityTable()
-    """The units in which an SM hands out resources."""
+    """The allocation units of an SM's resources."""
     off_sm: OffSmTable = OffSmTable()
     """Bandwidth beyond the SMs."""
     to_device: CopyTable
@@ -118,11 +118,11 @@ class DeviceTable(Schema):
     to_host: CopyTable
     """Copies to the host."""
     delays: DelaysTable = DelaysTable()
-    """How long the host's commands take to have effect."""
+    """Delays between a command of the host and its effect."""
 
 
 def read_device(path: Path) -> Device:
-    """The device in this file; InvalidInput names file, line and key of what is wrong."""
+    """Reads a device file; InvalidInput names the file, line and key of an error."""
     return made_from(path, DeviceTable, _device)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices as the text of a file (docs/guide/devices.md)."""
+"""Writes devices as text in the device file format (docs/guide/devices.md)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpushare.model.device_file import device_to_dict
 
 
 def device_text(device: Device, comments: Sequence[str] = ()) -> str:
-    """What ``--device FILE`` reads again; ``comments`` come first, a line each."""
+    """The text of a device file, which ``--device FILE`` reads; ``comments`` come first, one per line."""
     return "\n".join([*(toml_comment(text) for text in comments), *_lines(device_to_dict(device))]) + "\n"
 
 
 def _lines(data: Mapping[str, Any]) -> Iterator[str]:
-    """Plain values first: what follows a header belongs to it."""
+    """Plain values come first: in TOML, values after a table header belong to that table."""
     yield from toml_assignments({key: value for key, value in data.items() if not isinstance(value, Mapping)})
     for key, value in data.items():
         if isinstance(value, Mapping):

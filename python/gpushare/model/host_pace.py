@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When an application issues an operation: what its host does between two of them."""
+"""Host time of an application between its operations."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ LONGEST_NS = 1e15
 
 @dataclass(frozen=True)
 class HostPace:
-    """How much later than the end of the operation before an operation starts; by default not at all.
+    """Delay between an operation and the one before it in the same application; by default none.
 
     Args:
-        host_ns: the host works for so long between issuing the operation before (the first one: the application's
-            start) and issuing this one, whether that has ended or not.
-        after_ns: the host waits for the end of the operation before, and then works for so long before it issues this
-            one. None: it does not wait.
-        gap_ns: the device leaves at least so much time between the end of the operation before and the start of this
-            one.
+        host_ns: host time between issuing the previous operation (for the first operation: the application's start) and
+            issuing this one, whether or not the previous one has ended, in nanoseconds.
+        after_ns: host time between the end of the previous operation and issuing this one, in nanoseconds. None: the
+            host does not wait for that end.
+        gap_ns: least time on the device between the end of the previous operation and the start of this one, in
+            nanoseconds.
 
     Raises:
         InvalidInput: a value is no number or out of range.
@@ -41,7 +41,7 @@ class HostPace:
             number("pace: after_ns", self.after_ns, 0, LONGEST_NS)
 
     def core(self) -> _core.HostPace:
-        """As the core takes it."""
+        """The core's form of it."""
         after_ns = None if self.after_ns is None else round(self.after_ns)
         return _core.HostPace(host_ns=round(self.host_ns), after_ns=after_ns, gap_ns=round(self.gap_ns))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the simulated GPU knows of a kernel: the needs and the cost of one thread block."""
+"""Kernel models for the simulated GPU: resources and durations of one thread block."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpushare._core import Device, InvalidInput
 from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 
 DEFAULT_ISSUE_UTILISATION = 0.9
-"""How busy a kernel keeps an SM's issue slots at maximum residency, where only its mean block time is known.
+"""Utilisation of an SM's issue slots at maximum residency, for kernels of which only the mean block time is known.
 
 An assumption: with 0.9 the runtimes alone of SRTF's eight kernels follow from their mean block times within 3%, and
-within 10% for the two kernels whose blocks vary most
-(``gpushare reproduce srtf`` prints both, and how the results change with this value).
+within 10% for the two kernels with the highest variation of block times (``gpushare reproduce srtf`` prints both, and
+how the results change with this value).
 """
 
 
@@ -42,15 +42,15 @@ NUMBER_FIELDS = {
     "trend_ratio": (-1, 1),
     "flops": (0, 1e18),
 }
-"""What a field may hold. Generous: the limits keep sums of times within what the core counts with."""
+"""Limits of the fields. They are wide, and keep sums of times within the core's number types."""
 
 
 @dataclass(frozen=True)
 class KernelModel:
-    """A kernel on the simulated GPU: what one thread block needs of an SM and what it costs there.
+    """A kernel on the simulated GPU: the resources and durations of one thread block on an SM.
 
     Give either ``latency_ns`` and ``issue_ns``, or the mean duration of a block at maximum residency, which is split
-    into the two by ``issue_utilisation_ratio`` for the device at hand.
+    into the two by ``issue_utilisation_ratio`` for the device of the run.
 
     Args:
         name: unique within a workload.
@@ -58,21 +58,24 @@ class KernelModel:
         registers_per_thread: as the compiler reports them.
         shared_memory_bytes: static and dynamic, per block.
         latency_ns: duration of a block that has an SM to itself, in nanoseconds.
-        issue_ns: the part of it in which the block occupies the SM's issue slots, in nanoseconds.
+        issue_ns: the part of ``latency_ns`` in which the block occupies the SM's issue slots, in nanoseconds.
         mean_block_time_ns: mean duration of a block at maximum residency, in nanoseconds.
         mean_block_time_cycles: the same in cycles of the device's clock.
-        issue_utilisation_ratio: how busy the issue slots are at maximum residency, in (0, 1).
+        issue_utilisation_ratio: utilisation of the issue slots at maximum residency, in (0, 1).
         off_sm_bytes: bytes that a block moves between the SM and the rest of the GPU.
         llc_hit_ratio: share of those bytes that the last-level cache serves, in 0..1.
-        dram_cost_ratio: DRAM time of a byte that it does not serve, relative to a byte of a stream.
+        dram_cost_ratio: DRAM time of a byte that misses the last-level cache, relative to a byte of a sequential
+            stream.
         memory_ns: the part of ``latency_ns`` that grows while memory beyond the SMs is busy; 0 where it is not known,
             so that only limits of bandwidth matter.
         variation_ratio: standard deviation of the work per block divided by its mean.
         startup_ratio: extra work of the first wave's blocks, as a share of a block's work.
-        stagger_ratio: how unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.
-        trend_ratio: extra work of the grid's first block, which falls evenly to as little less at its last; in -1..1.
-        flops: single-precision operations of a block; 0 where nobody has counted them. Nothing takes longer for them:
-            Slate classes kernels by them.
+        stagger_ratio: how unequally an SM serves blocks that start together: 0: all end together, 1: one after the
+            other.
+        trend_ratio: extra work of the grid's first block, which falls linearly to the negative of this value at its
+            last block; in -1..1.
+        flops: single-precision operations of a block; 0 where they are not known. They do not affect durations: Slate
+            classifies kernels by them.
 
     Raises:
         InvalidInput: a value is no number or out of range, or the block time is given twice or not at all.
@@ -123,11 +126,11 @@ class KernelModel:
         return f"kernel {self.name!r}: {field}"
 
     def max_residency(self, device: Device) -> int:
-        """Blocks per SM when the kernel has the SM to itself; 0 if no block fits."""
+        """Largest number of resident blocks per SM of the kernel alone; 0 if no block fits."""
         return _core.max_residency(device, self._needs)
 
     def on(self, device: Device) -> _core.KernelModel:
-        """The model as the core takes it, with the block time split for this device."""
+        """The core's model, with the block time split for this device."""
         return _on(self, device)
 
     @property
@@ -163,6 +166,6 @@ def _on(kernel: KernelModel, device: Device) -> _core.KernelModel:
         mean_ns = kernel.mean_block_time_cycles / device.clock_hz * 1e9
     residency = kernel.max_residency(device)
     if residency == 0:
-        return kernel._core_model(round(mean_ns), 0)  # the core refuses it, naming the resource
+        return kernel._core_model(round(mean_ns), 0)  # the core raises InvalidInput, which names the resource
     latency_ns, issue_ns = _core.split_block_time(round(mean_ns), residency, kernel.issue_utilisation_ratio)
     return kernel._core_model(latency_ns, issue_ns)

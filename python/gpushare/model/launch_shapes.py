@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launches of one kernel, grid and block have in common, made once."""
+"""Caches the checked properties that launches of one kernel, grid and block share."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Shape = TypeVar("Shape")
 
 
 class LaunchShapes(Generic[Shape]):
-    """Remembers what was made of the last shapes.
+    """A cache of the most recent launch shapes.
 
     Args:
-        make: of a kernel, grid, block, and bytes of shared memory.
+        make: makes a shape from a kernel, a grid, a block and the bytes of shared memory.
     """
 
     def __init__(self, make: Callable[[Any, Any, Any, Any], Shape]) -> None:
@@ -26,7 +26,7 @@ class LaunchShapes(Generic[Shape]):
         self._known = lru_cache(MOST_SHAPES)(make)
 
     def of(self, kernel: Any, grid: Any, block: Any, shared_bytes: Any) -> Shape:
-        """The shape, checked; 1 is the same as True or 1.0 to a dictionary, but not to a launch."""
+        """The shape, checked. The key holds types too: 1, True and 1.0 are equal keys, but True is no valid extent."""
         is_usual = isinstance(kernel, Kernel | KernelModel) and type(shared_bytes) is int
         if is_usual and _is_plain(grid) and _is_plain(block):
             return self._known(kernel, grid, block, shared_bytes)

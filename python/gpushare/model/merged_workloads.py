@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several workloads as one: recordings of programs that ran one by one, as if they shared the GPU."""
+"""Merges workloads: programs that were recorded one by one share the GPU in one workload."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gpushare.model.workload import Application, Workload
 
 
 def together(workloads: Sequence[Workload], name: str | None = None) -> Workload:
-    """The applications of all of them, each arriving when it does in its own workload.
+    """Merges workloads: the result has the applications of all, each with its arrival time in its own workload.
 
-    Kernel models whose names are taken get a number, and so do programs (what stands before a ``/`` in names of
-    applications).
+    Kernel models with a name that is taken get a number, and so do programs (the part of an application's name before a
+    ``/``).
 
     Args:
-        workloads: at least one.
-        name: of the new workload; by default theirs, with ``" + "`` between them.
+        workloads: at least one workload.
+        name: name of the new workload; by default the names of the parts, joined with ``" + "``.
 
     Raises:
-        InvalidInput: there is none, or something else among them.
+        InvalidInput: the list is empty, or an element is not a workload.
 
     >>> from gpushare import bundled_workload
     >>> both = together([bundled_workload("suite_pair"), bundled_workload("suite_pair")])
@@ -33,7 +33,7 @@ def together(workloads: Sequence[Workload], name: str | None = None) -> Workload
     """
     if not isinstance(workloads, Sequence) or not all(isinstance(each, Workload) for each in workloads):
         raise InvalidInput(f"together: workloads must be a list of gpushare.Workload, got {workloads!r}")
-    require(len(workloads) > 0, "there is no workload to be put together")
+    require(len(workloads) > 0, "together: expected at least one workload, got none")
     kernels: dict[str, KernelModel] = {}
     names = unique_names([[application.name for application in workload.applications] for workload in workloads])
     renamed = [
@@ -47,13 +47,13 @@ def together(workloads: Sequence[Workload], name: str | None = None) -> Workload
 
 
 def unique_names(sources: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The names of every source, where no two sources have one program.
+    """The names of every source, changed so that no two sources have a program of the same name.
 
-    A program is what stands before a ``/``, its streams behind that. The second program `a` is `a-2`, with all of its
-    streams: policies take what has one program's name for one program.
+    A name is ``PROGRAM`` or ``PROGRAM/STREAM``. The second program `a` becomes `a-2`, with all of its streams, because
+    policies treat streams with the same program name as one program.
 
     Args:
-        sources: the names in each, all of them different.
+        sources: per source its names, without duplicates.
 
     >>> unique_names([["a", "s/1"], ["a", "s/1", "s/2"]])
     [['a', 's/1'], ['a-2', 's-2/1', 's-2/2']]
@@ -73,7 +73,7 @@ def _program(name: str) -> str:
 
 
 def _free(program: str, taken: Collection[str], own: Collection[str]) -> str:
-    """A name for this program of a source that is neither taken nor that of another one in the source."""
+    """A name for this program that is neither taken nor used by another program of its source."""
     chosen, number = program, 2
     while chosen in taken or (chosen != program and chosen in own):
         chosen = f"{program}-{number}"
@@ -82,7 +82,7 @@ def _free(program: str, taken: Collection[str], own: Collection[str]) -> str:
 
 
 def _with_own_kernels(workload: Workload, kernels: dict[str, KernelModel]) -> list[Application]:
-    """Its applications, with models that no others in ``kernels``, to which they are added, are called like."""
+    """The workload's applications, with model names that are not in ``kernels``; adds the models to ``kernels``."""
     known: dict[KernelModel, KernelModel] = {}
 
     def named(operation: Operation) -> Operation:

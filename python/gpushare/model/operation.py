@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an application does, one after the other: launches of kernels, and copies to and from the device."""
+"""Operations of applications: kernel launches, and copies to and from the device."""
 
 from __future__ import annotations
 
@@ -26,23 +26,24 @@ MOST_SHARED_BYTES = 2**20
 
 @dataclass(frozen=True)
 class Launch:
-    """One grid of a kernel: of a model, for simulated devices, or of CUDA code, for a GPU.
+    """A launch of one grid: of a KernelModel, for simulated devices, or of a Kernel with CUDA code, for a GPU.
 
-    Launches are equal if all of this is; arrays are compared by what they hold. Do not change an array once it is in a
-    launch: a run uploads it as it is then, and results remember the runtime alone of equal launches.
+    Launches are equal if all arguments are; arrays are compared by their contents. Do not change an array once it is in
+    a
+    launch: a run uploads its contents at that time, and runtimes alone are cached for equal launches.
 
     Args:
-        kernel: what runs, a KernelModel or a Kernel.
+        kernel: a KernelModel or a Kernel.
         blocks: thread blocks in the grid, for a KernelModel; for a Kernel they follow from ``grid``.
         grid: blocks of a Kernel, an int or up to three, x first.
         block: threads per block of a Kernel, an int or up to three, x first.
         args: arguments of a Kernel: NumPy arrays (uploaded before each run), ``gs.Zeros``, NumPy scalars, int, float,
-            bool. How many and which types are due is checked against the compiled kernel before the run.
+            bool. Number and types are checked against the compiled kernel before the run.
         shared_bytes: dynamic shared memory per block of a Kernel.
-        pace: how much later than the end of the operation before it starts; only simulated devices keep it.
+        pace: host time after the previous operation; only simulated devices apply it.
 
     Raises:
-        InvalidInput: a value is of another kind or out of range.
+        InvalidInput: a value has the wrong type or is out of range.
 
     >>> launch = Launch.of_suite("transpose")
     >>> launch.grid, launch.block, launch.blocks
@@ -101,18 +102,18 @@ class Launch:
 
     @staticmethod
     def of_suite(name: str, size: str = "large", seed: int = 0, layers: int = 1) -> Launch:
-        """A kernel of ``gpushare.suite`` on its own data, which is made when a run needs it.
+        """A launch of a kernel of ``gpushare.suite``; its data is generated when a run needs it.
 
         Args:
-            name: of the kernel, a key of ``gpushare.suite.KERNELS``.
+            name: name of the kernel, a key of ``gpushare.suite.KERNELS``.
             size: "small" or "large".
-            seed: of the data.
-            layers: how often the launch does its work: its grid is so many times as large, and it takes so many times
-                as long, with the same blocks.
+            seed: seed of the data.
+            layers: repetitions of the work: the grid is larger by this factor, and so is the runtime; the blocks are
+                the same.
 
         Raises:
-            InvalidInput: there is no such kernel or size, or it has no layers, since its blocks read what others of
-                them write, or use the grid's z already.
+            InvalidInput: there is no such kernel or size; or its blocks cannot be repeated, as they depend on each
+                other or use the grid's z.
 
         >>> Launch.of_suite("transpose", layers=10).grid
         (320, 384, 10)
@@ -123,24 +124,24 @@ class Launch:
 
     @property
     def is_real(self) -> bool:
-        """Whether it is of CUDA code, which a GPU can run, and a simulated device if there is a profile of it."""
+        """Whether the launch is of CUDA code, for a GPU, or for a simulated device if the kernel has a profile."""
         return not isinstance(self.kernel, KernelModel)
 
     def build_arguments(self) -> tuple[Any, ...]:
-        """The arguments with every array made; the launch keeps none of those, so they go when the caller drops them.
+        """The arguments with every array generated; the launch does not store them.
 
         Returns:
-            One per parameter: a C-contiguous array to upload, a ``Zeros`` to allocate, or a value.
+            One per parameter: a C-contiguous array to upload, a ``Zeros`` to allocate, or a number.
         """
         if isinstance(self.args, SuiteArguments):
             return self.args.build()
         return tuple(built(value) for value in self.args)
 
     def model_on(self, device: Device) -> KernelModel:
-        """What it costs on a simulated device: its KernelModel, or the one that its kernel's profile says.
+        """The launch's model for a simulated device: its KernelModel, or the model from its kernel's profile.
 
         Raises:
-            InvalidInput: it is of CUDA code of which there is no profile.
+            InvalidInput: the kernel is CUDA code without a profile.
         """
         if isinstance(self.kernel, KernelModel):
             return self.kernel
@@ -148,21 +149,21 @@ class Launch:
         return model
 
     def on(self, device: Device, alone_ns: int | None = None) -> _core.Launch:
-        """The launch as the core takes it to simulate it."""
+        """The core's launch, for simulation on this device."""
         model = self.model_on(device).on(device)
         return _core.Launch(model, self.blocks, alone_ns=alone_ns, pace=self.pace.core())
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of ``bytes`` bytes.
+    """A copy of ``bytes`` bytes between host and device.
 
     Args:
         direction: ``"to_device"`` or ``"to_host"``.
-        bytes: how many.
-        time_ns: how long it takes a simulated device with the copy engine to itself, in nanoseconds, where that is
-            known; by default what the device's description says.
-        pace: how much later than the end of the operation before it starts; only simulated devices keep it.
+        bytes: number of bytes.
+        time_ns: duration alone on a simulated device, in nanoseconds; by default it follows from the device's bandwidth
+            and latency.
+        pace: host time after the previous operation; only simulated devices apply it.
     """
 
     direction: str
@@ -182,7 +183,7 @@ class Copy:
         require_pace(self.pace)
 
     def on(self, device: Device | None = None, alone_ns: int | None = None) -> _core.Copy:
-        """The copy as the core takes it: the same on every device."""
+        """The core's copy, which is the same for every device."""
         directions = _core.Copy.Direction
         direction = directions.TO_DEVICE if self.direction == "to_device" else directions.TO_HOST
         time_ns = None if self.time_ns is None else round(self.time_ns)
@@ -193,7 +194,7 @@ Operation = Launch | Copy
 
 
 def require_pace(pace: HostPace) -> None:
-    """Raise InvalidInput unless this is a pace."""
+    """Raises InvalidInput unless the value is a HostPace."""
     if not isinstance(pace, HostPace):
         raise InvalidInput(f"pace must be a HostPace, got {pace!r}")
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On which terms an application shares the GPU, beside its priority, which may change."""
+"""Service level of an application: weight, deadline, least speed and latency bound.
+
+The priority is separate, since it can change.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,13 @@ LATENCIES_NS = DEADLINES_NS
 
 @dataclass(frozen=True)
 class Terms:
-    """Every policy goes by those that it knows.
+    """The service level of an application; every policy uses the fields that it supports.
 
     Args:
         weight: share of the GPU, for weighted policies.
-        deadline_ns: when it should have ended, in nanoseconds after it arrived.
-        floor: the share of its speed alone that it is to keep beside others.
-        latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted.
+        deadline_ns: time after the arrival by which the application should have ended, in nanoseconds.
+        floor: the least speed beside other applications, relative to its speed alone, in 0..1.
+        latency_ns: time after the submission of each launch by which that launch should have ended, in nanoseconds.
     """
 
     weight: float = 1.0
@@ -31,21 +34,21 @@ class Terms:
     latency_ns: float | None = None
 
     def checked(self, subject: str) -> Terms:
-        """These, as Python's numbers.
+        """A copy with Python's number types.
 
         Raises:
-            InvalidInput: one is out of range; the message names it and the subject.
+            InvalidInput: a value is out of range; the message names it and the subject.
         """
         return Terms(**{name: number(f"{subject}: {name}", value, *LIMITS[name]) for name, value in self.given.items()})
 
     @property
     def given(self) -> dict[str, float]:
-        """What has been asked for, by name; everybody has a weight."""
+        """The fields that are set, by name; the weight is always among them."""
         return {name: value for name, value in asdict(self).items() if value is not None or name == "weight"}
 
     @property
     def core(self) -> dict[str, Any]:
-        """As an application of the core takes them."""
+        """The fields as the core's application takes them."""
         return {name: round(value) if name.endswith("_ns") else value for name, value in self.given.items()}
 
 

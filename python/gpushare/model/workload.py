@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is to be run: applications, each an in-order stream of copies and launches."""
+"""Workloads: applications, each an in-order stream of copies and launches."""
 
 from __future__ import annotations
 
@@ -19,30 +19,33 @@ from gpushare.providers import provided
 
 __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
 
-LATEST_ARRIVAL_NS = 9e15  # 104 days; from 2**53 on the simulator's time, a float, has no whole nanoseconds
+LATEST_ARRIVAL_NS = 9e15  # 104 days; from 2**53 on the simulator's time, a float, cannot represent every nanosecond
 PRIORITIES = (-(2**31), 2**31 - 1)
 WORKLOADS_FOLDER = Path(__file__).parents[1] / "workloads"
 
 ToCore = Callable[[Operation, int | None], _core.Launch | _core.Copy]
-"""Makes an operation as the core takes it, given its runtime alone in nanoseconds where that is known."""
+"""Makes the core's form of an operation, given its runtime alone in nanoseconds where that is known."""
 
 
 @dataclass(frozen=True)
 class Application:
-    """An in-order stream of operations: each starts when the one before it has ended.
+    """An in-order stream of operations: each starts when the previous one has ended.
 
     Args:
         name: unique within a workload.
-        operations: launches and copies, at least one. ``10 * [launch]`` issues one ten times.
-        arrival_ns: when the first operation may start, in whole nanoseconds from the start of the run.
+        operations: launches and copies, at least one. ``10 * [launch]`` issues a launch ten times.
+        arrival_ns: earliest start of the first operation, in whole nanoseconds from the start of the run.
         priority: larger is more urgent (policies with priorities use it).
-        weight: share of the GPU (weighted policies use it), positive; of the owner's share where there is an owner.
-        memory_bytes: of the device, from its start to its end. An application whose memory does not fit beside those
-            that have not ended waits, in order of arrival. 0: it never waits for any.
-        deadline_ns: when it should have ended, in nanoseconds after its arrival (``edf`` uses it).
-        floor: the share of its speed alone that it is to keep beside others, at most 1 (``mix`` and ``auto`` use it).
-        latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted (likewise).
-        owner: whose it is. Weighted policies give every owner the same share, however many applications there are.
+        weight: share of the GPU (weighted policies use it), positive; with an owner, share of the owner's share.
+        memory_bytes: device memory from its start to its end. While it does not fit, the application waits until others
+            have ended, in order of arrival. 0: it never waits.
+        deadline_ns: time after its arrival by which it should have ended, in nanoseconds (``edf`` uses it).
+        floor: least speed beside other applications, relative to its speed alone, at most 1 (``mix`` and ``auto`` use
+            it).
+        latency_ns: time after the submission of each launch by which it should have ended, in nanoseconds (``mix`` and
+            ``auto`` use it).
+        owner: a name that groups applications. Weighted policies give every owner the same share, independent of its
+            number of applications.
     """
 
     name: str
@@ -73,16 +76,16 @@ class Application:
 
     @property
     def terms(self) -> Terms:
-        """On which it shares the GPU, beside its priority."""
+        """The service level, which has all but the priority."""
         return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
 
     @property
     def is_real(self) -> bool:
-        """Whether a launch of it is of CUDA code."""
+        """Whether at least one launch is CUDA code."""
         return any(isinstance(operation, Launch) and operation.is_real for operation in self.operations)
 
     def core(self, to_core: ToCore, alone_ns: Iterable[int | None] = ()) -> _core.Application:
-        """The application as the core takes it. ``alone_ns``: per operation, the runtime alone where it is known."""
+        """The core's application. ``alone_ns``: per operation the runtime alone, where it is known."""
         known = list(alone_ns) or [None] * len(self.operations)
         operations = [to_core(operation, ns) for operation, ns in zip(self.operations, known, strict=True)]
         return _core.Application(
@@ -96,7 +99,7 @@ class Application:
         )
 
     def launches(self) -> Iterator[tuple[str, Launch]]:
-        """The launches, each with words that say which one it is."""
+        """The launches, each with a text that says which one it is."""
         for place, operation in enumerate(self.operations, 1):
             if isinstance(operation, Launch):
                 yield f"application {self.name!r}, operation {place}", operation
@@ -108,8 +111,8 @@ def _all_of(kind: Any, values: Any, subject: str) -> tuple[Any, ...]:
     except TypeError as error:
         raise InvalidInput(f"{subject} must be a list, got {values!r}") from error
     for value in found:
-        if not isinstance(value, kind):  # recordings have very many: no text is made for those that may stay
-            raise InvalidInput(f"{subject}: {value!r} has no place there")
+        if not isinstance(value, kind):  # recordings have very many operations, so no text is made for valid ones
+            raise InvalidInput(f"{subject}: {value!r} is not allowed there: expected {kind}")
     return found
 
 
@@ -118,9 +121,9 @@ class Workload:
     """Applications that share a GPU.
 
     Args:
-        name: for tables and plots.
+        name: name in tables and plots.
         applications: at least one, names unique.
-        device: the device it was written for, used where the caller names none.
+        device: the device for which it was written; the default where the caller names none.
 
     >>> from gpushare import KernelModel
     >>> kernel = KernelModel("k", threads=128, latency_ns=10_000, issue_ns=2_000)
@@ -144,14 +147,14 @@ class Workload:
 
     @property
     def is_real(self) -> bool:
-        """Whether it has a launch of CUDA code."""
+        """Whether at least one launch is CUDA code."""
         return any(application.is_real for application in self.applications)
 
     def on(self, device: Device, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
-        """The workload as the core takes it to simulate it, validated for this device.
+        """The core's workload for simulation, validated for this device.
 
         Raises:
-            InvalidInput: something cannot run there; the message names application, field and value.
+            InvalidInput: an operation cannot run there; the message names application, field and value.
         """
         self._require_models(device)
         core = self.core(lambda operation, ns: operation.on(device, ns), alone_ns)
@@ -159,7 +162,7 @@ class Workload:
         return core
 
     def core(self, to_core: ToCore, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
-        """The workload as the core takes it, each operation made by ``to_core``."""
+        """The core's workload, with each operation made by ``to_core``."""
         known = alone_ns or {}
         applications = [application.core(to_core, known.get(application.name, ())) for application in self.applications]
         return _core.CoreWorkload(self.name, applications)
@@ -173,7 +176,7 @@ class Workload:
                     raise InvalidInput(f"{place}: {error}") from error
 
     def require_real(self) -> None:
-        """Raise InvalidInput if a launch is of a model, or an operation has a pace: a GPU runs CUDA code, at once."""
+        """Raises InvalidInput if a launch is of a model or an operation has a pace: a GPU can run neither."""
         for application in self.applications:
             paced = [operation for operation in application.operations if operation.pace != AT_ONCE]
             require(
@@ -189,7 +192,7 @@ class Workload:
                 )
 
     def alone(self, application: str) -> Workload:
-        """The same work with only this application in it, arriving at time 0."""
+        """The workload with only this application, arriving at time 0."""
         for each in self.applications:
             if each.name == application:
                 return Workload(f"{application} alone", (replace(each, arrival_ns=0),), self.device)
@@ -204,10 +207,10 @@ class Workload:
         return replace(self, applications=tuple(changed))
 
     def pairs(self, stagger_ns: float = 0) -> list[Workload]:
-        """All ordered pairs of its applications, named ``A+B``: A is listed, and at equal arrivals served, first.
+        """All ordered pairs of its applications, named ``A+B``: A is listed first, and served first at equal arrivals.
 
         Args:
-            stagger_ns: how much later than listed the second application arrives, in nanoseconds.
+            stagger_ns: delay added to the arrival of the second application, in nanoseconds.
 
         >>> len(bundled_workload("ercbench").pairs())
         56
@@ -229,7 +232,7 @@ class Workload:
         """Reads a workload file (docs/guide/workloads.md).
 
         Raises:
-            InvalidInput: the file is no TOML, or a key or value is wrong; the message names file, line and key.
+            InvalidInput: the file is not valid TOML, or a key or value is wrong; the message names file, line and key.
         """
         workload: Workload = provided("read_workload")(Path(path))
         return workload

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes workloads in the structure of their file format, complete in itself: with the text of CUDA code."""
+"""Converts workloads to the structure of their file format, including the text of CUDA code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def workload_to_dict(workload: Workload) -> dict[str, Any]:
-    """The workload in the structure of its file format, without what is at its default."""
+    """The workload in the structure of its file format, without values that are defaults."""
     names = _names(workload)
     data: dict[str, Any] = {"name": workload.name}
     if workload.device:
@@ -36,7 +36,7 @@ def workload_to_dict(workload: Workload) -> dict[str, Any]:
 
 
 def from_us(microseconds: float) -> float:
-    """So many in nanoseconds; of numbers that are as many in a file, the roundest.
+    """Converts microseconds of a file to nanoseconds: of the floats that the file value can stand for, the roundest.
 
     >>> 1001 / 1e3 * 1e3, from_us(1001 / 1e3)
     (1000.9999999999999, 1001.0)
@@ -47,22 +47,24 @@ def from_us(microseconds: float) -> float:
 
 
 def _names(workload: Workload) -> dict[KernelModel | Kernel, str]:
-    """Every kernel that is not from the suite, and its name in the file, where a name is used once."""
+    """Every kernel that is not from the suite, with its name in the file; names are unique."""
     launches = [launch for application in workload.applications for _, launch in application.launches()]
     kernels = dict.fromkeys(launch.kernel for launch in launches if not isinstance(launch.args, SuiteArguments))
     taken: set[str] = set()
     for model in (kernel for kernel in kernels if isinstance(kernel, KernelModel)):
         shared = model.name in taken
-        require(not shared, f"workload {workload.name!r}: two kernels share the name {model.name!r}")
+        require(
+            not shared, f"workload {workload.name!r}: two kernels share the name {model.name!r}; rename one of them"
+        )
         taken.add(model.name)
     names: dict[KernelModel | Kernel, str] = {}
-    for kernel in kernels:  # those of CUDA code give way: the file has their entry besides
+    for kernel in kernels:  # CUDA kernels get another name where two share one; models keep theirs
         names[kernel] = kernel.name if isinstance(kernel, KernelModel) else _free_name(kernel.name, taken)
     return names
 
 
 def _free_name(name: str, taken: set[str]) -> str:
-    """The name as long as it is free, which it is not for the second version of a kernel; it is taken then."""
+    """The name, or a variant with a number if it is taken (a second version of a kernel); adds it to ``taken``."""
     while name in taken:
         name += "'"
     taken.add(name)
@@ -83,7 +85,7 @@ def _model_to_dict(kernel: KernelModel) -> dict[str, Any]:
 
 
 def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
-    require(kernel._source.cubin is None, f"kernel {kernel.name!r}: a workload file has no place for a cubin")
+    require(kernel._source.cubin is None, f"kernel {kernel.name!r}: a workload file cannot hold a cubin")
     data: dict[str, Any] = {"name": name, "code": kernel.text}
     data |= {"entry": kernel.name} if name != kernel.name else {}
     options = [*kernel._source.header_options, *kernel.options]
@@ -144,7 +146,7 @@ def _work_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) 
 def _suite_to_dict(launch: Launch, arguments: SuiteArguments) -> dict[str, Any]:
     own = Launch.of_suite(arguments.name, arguments.size, arguments.seed, arguments.layers)
     same = replace(launch, pace=AT_ONCE) == own
-    require(same, f"launch of {launch.kernel.name!r}: a changed launch of the suite cannot be written to a file")
+    require(same, f"launch of {launch.kernel.name!r}: a modified launch of the suite cannot be written to a file")
     data: dict[str, Any] = {"suite": arguments.name, "size": arguments.size}
     data |= {"seed": arguments.seed} if arguments.seed else {}
     return data | ({"layers": arguments.layers} if arguments.layers > 1 else {})

@@ -32,18 +32,18 @@ FORMS: dict[str, tuple[set[str], set[str]]] = {
     "{suite = NAME}": ({"suite"}, {"size", "seed", "layers"}),
     "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_us"}),
 }
-"""The keys that an operation must and may have."""
+"""Required and optional keys of each form of an operation."""
 ANYWHERE = {"repeat", "host_us", "after_us", "gap_us"}
-"""The keys that every operation may have."""
+"""The optional keys of every operation."""
 
 
 def read_workload(path: Path) -> Workload:
-    """The workload in this file; InvalidInput names file, line and key of what is wrong."""
+    """Reads a workload file; InvalidInput names the file, line and key of an error."""
     return made_from(path, WorkloadTable, lambda table: _workload(table, path.parent))
 
 
 def workload_from_dict(data: Mapping[str, Any]) -> Workload:
-    """The inverse of :func:`workload_to_dict`. CUDA files are looked for from the current folder."""
+    """The inverse of :func:`workload_to_dict`. Paths of CUDA files are relative to the current folder."""
     return _workload(checked(data, WorkloadTable), Path())
 
 

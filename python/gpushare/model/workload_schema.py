@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables and keys of workload files (docs/guide/workloads.md)."""
+"""Tables and keys of workload files (docs/guide/workloads.md)."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ MOST_REPEATS = 100_000
 
 
 def _within(limits: tuple[float, float], default: Any = ..., *, unit: float = 1) -> Any:
-    """A key that holds a number within these limits; the classes check them too, but know of no file and line."""
+    """A key that holds a number within these limits. The classes check them too, without file and line."""
     least, most = limits
     return Field(default, ge=least / unit, le=most / unit)
 
 
 class ModelTable(Schema):
-    """A [[kernel]] of the file that is a model for simulated devices."""
+    """A [[kernel]] table that is a model for simulated devices."""
 
     name: str
-    """What launches call it."""
+    """Its name in launches."""
     threads: int = _within(WHOLE_FIELDS["threads"])
     """Threads of a block."""
     registers_per_thread: int = _within(WHOLE_FIELDS["registers_per_thread"], 0)
@@ -48,9 +48,9 @@ class ModelTable(Schema):
     mean_block_time_cycles: float | None = _within(NUMBER_FIELDS["mean_block_time_cycles"], None)
     """The same in cycles of the device's clock."""
     issue_utilisation_ratio: float = _within(NUMBER_FIELDS["issue_utilisation_ratio"], DEFAULT_ISSUE_UTILISATION)
-    """How busy the issue slots then are, which splits that time."""
+    """The utilisation of the issue slots at full residency, which splits that time."""
     off_sm_bytes: int = _within(WHOLE_FIELDS["off_sm_bytes"], 0)
-    """What a block moves between the SM and the rest of the GPU."""
+    """Bytes that a block moves between the SM and the rest of the GPU."""
     llc_hit_ratio: float = _within(NUMBER_FIELDS["llc_hit_ratio"], 0.0)
     """The share of these bytes that the last-level cache serves."""
     dram_cost_ratio: float = _within(NUMBER_FIELDS["dram_cost_ratio"], 1.0)
@@ -64,26 +64,26 @@ class ModelTable(Schema):
     stagger_ratio: float = _within(NUMBER_FIELDS["stagger_ratio"], 0.0)
     """1: an SM serves blocks that start together one after the other; 0: all alike."""
     trend_ratio: float = _within(NUMBER_FIELDS["trend_ratio"], 0.0)
-    """Extra work of the grid's first block, falling to as little less at its last."""
+    """Extra work of the grid's first block, which falls linearly to the negative of this value at its last."""
     flops: float = _within(NUMBER_FIELDS["flops"], 0.0)
     """Single-precision operations of a block, by which Slate classifies kernels; 0: not counted."""
 
 
 class CudaTable(Schema):
-    """A [[kernel]] of the file that is CUDA code, in another file or in this one."""
+    """A [[kernel]] table with CUDA code, in another file or in this one."""
 
     name: str
-    """What launches call it, and the kernel as CUDA C++ calls it, unless `entry` says so."""
+    """Its name in launches, and its name in CUDA C++ unless `entry` is given."""
     entry: str | None = None
-    """The kernel, where `name` is another."""
+    """The name in CUDA C++, if it differs from `name`."""
     source: str | None = None
     """A file of CUDA C++ or PTX beside this one."""
     code: str | None = None
     """Instead of a file: the text itself."""
     options: list[str] = Field([])
-    """For the compiler."""
+    """Options for the compiler."""
     preemptible: bool = True
-    """False: the kernel runs as it is, without preemption."""
+    """False: the original kernel runs, without preemption."""
     names: list[str] = Field([])
     """Instances of a template that are compiled together, because they share variables."""
 
@@ -101,7 +101,7 @@ AnyKernelTable = Annotated[
 
 
 class OperationTable(Schema):
-    """A launch or a copy; which one, workload_file.py checks."""
+    """A launch or a copy; workload_file.py tells them apart."""
 
     launch: str | None = None
     """The name of a kernel."""
@@ -126,26 +126,26 @@ class OperationTable(Schema):
     seed: int | None = Field(None, ge=0, le=LARGEST_DATA_SEED)
     """The seed of the suite's data."""
     layers: int | None = _within((1, MOST_LAYERS), None)
-    """How often the suite's grid is repeated within the launch."""
+    """Repetitions of the suite's grid within the launch."""
     repeat: int = _within((1, MOST_REPEATS), 1)
-    """How often the operation is issued."""
+    """Repetitions of the operation."""
     time_us: float | None = _within((1, LONGEST_BLOCK_NS), None, unit=1e3)
-    """The time of a copy with the copy engine to itself, where the device's bandwidth does not say it."""
+    """The time of a copy alone, if it differs from the device's bandwidth and latency."""
     host_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
-    """The operation starts no earlier than this after the one before was issued: the host works."""
+    """Host time since the previous operation was issued."""
     after_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
-    """No earlier than this after the one before ended: the host waits for that, and then works."""
+    """Host time since the previous operation ended, for which the host waits."""
     gap_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
-    """No earlier than this after the one before ended: a pause of the device, which does not delay the host."""
+    """Pause of the device since the previous operation ended, without delay of the host."""
 
 
 class ApplicationTable(Schema):
-    """An [[application]] of the file."""
+    """An [[application]] table."""
 
     name: str
     """`alice/1` and `alice/2` are two streams of one application."""
     arrival_us: float = _within((0, LATEST_ARRIVAL_NS), 0.0, unit=1e3)
-    """When it arrives."""
+    """Time of its arrival."""
     priority: int = _within(PRIORITIES, 0)
     """Larger is more urgent."""
     weight: float = _within(WEIGHTS, 1.0)
@@ -153,15 +153,15 @@ class ApplicationTable(Schema):
     memory_bytes: int = _within((0, MOST_BYTES), 0)
     """The device memory that it needs, from its start to its end."""
     deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
-    """When it should have ended, after its arrival (`edf`)."""
+    """Time after its arrival by which it should have ended (`edf`)."""
     floor: float | None = _within(FLOORS, None)
-    """The least speed, relative to running alone, that it asks for (`mix`, `auto`)."""
+    """Its least speed, relative to its speed alone (`mix`, `auto`)."""
     latency_us: float | None = _within(LATENCIES_NS, None, unit=1e3)
-    """The time within which each launch should end after it was submitted (`mix`, `auto`)."""
+    """Time after the submission of each launch by which it should have ended (`mix`, `auto`)."""
     owner: str | None = None
-    """Owners have equal shares, whatever the number of their applications."""
+    """Owners have equal shares, independent of the number of their applications."""
     operations: list[OperationTable]
-    """In order; each starts when the one before has ended."""
+    """In order; each starts when the previous one has ended."""
 
 
 class WorkloadTable(Schema):
@@ -170,8 +170,8 @@ class WorkloadTable(Schema):
     name: str
     """The name of the workload."""
     device: str | None = None
-    """What `--device auto` means for it."""
+    """The device of `--device auto`."""
     kernels: list[AnyKernelTable] = Field([], alias="kernel")
     """Models, or CUDA code."""
     applications: list[ApplicationTable] = Field([], alias="application")
-    """What launches them."""
+    """The applications, which launch the kernels."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads as the text of a file (docs/guide/workloads.md): one line per operation."""
+"""Writes workloads as text in the workload file format (docs/guide/workloads.md): one line per operation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpushare.model.workload import Workload
 def workload_text(
     workload: Workload, comments: Sequence[str] = (), kernel_comments: Mapping[str, str] | None = None
 ) -> str:
-    """What :meth:`Workload.from_toml` reads again.
+    """The text of a workload file, which :meth:`Workload.from_toml` reads.
 
     Args:
-        workload: what to write.
-        comments: what comes first, a line each.
-        kernel_comments: by name of a kernel, what to say of it.
+        workload: the workload.
+        comments: comment lines at the top of the file.
+        kernel_comments: comments by name of a kernel.
     """
     data = workload.to_dict()
     lines = [toml_comment(text) for text in comments]

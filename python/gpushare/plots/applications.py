@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who gains and who pays: one metric per application under every policy."""
+"""Plots one metric per application under every policy."""
 
 from __future__ import annotations
 

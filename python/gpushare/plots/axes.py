@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The look that all plots share."""
+"""Common style of all plots."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def axes_or_new(ax: Axes | None, width_inches: float, height_inches: float) -> A
 
 
 def detached_axes(width_inches: float, height_inches: float) -> Axes:
-    """The axes of a new figure that pyplot does not know of, for files."""
+    """The axes of a new figure that is not registered in pyplot, for files."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width_inches, height_inches), layout="constrained").subplots()
 
 
 def clean(ax: Axes, title: str, grid: str | None = "y") -> None:
-    """Title at the left, no box, a faint grid behind the data."""
+    """Title at the left, no frame, a faint grid behind the data."""
     ax.set_title(title, loc="left", fontsize=11, color=INK)
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
@@ -41,7 +41,7 @@ def clean(ax: Axes, title: str, grid: str | None = "y") -> None:
 
 
 def readable_ticks(ax: Axes, axis: str) -> None:
-    """Numbers like 2 and 0.5, not powers of ten, on a logarithmic axis; labelled between the powers if few fit."""
+    """Plain numbers instead of powers of ten on a logarithmic axis; labels between the powers if few fit."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     side = ax.xaxis if axis == "x" else ax.yaxis

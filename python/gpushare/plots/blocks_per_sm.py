@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What residency does to a kernel alone (SRTF Figs. 7 and 8): blocks take longer, the grid is done sooner."""
+"""Plots times of a kernel alone against residency (SRTF Figs. 7 and 8): of a block, and of the grid."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ WORDS = {BLOCK: "mean time of a block", GRID: "time of the grid"}
 
 
 def times(profile: KernelProfile, of: str) -> dict[int, float]:
-    """The time of a block, or of the grid at the rate measured, in ns by the blocks that an SM may hold.
+    """The time of a block, or of the grid at the measured rate, in nanoseconds, by blocks per SM.
 
     Raises:
         InvalidInput: ``of`` is neither ``"block"`` nor ``"grid"``, or the profile has no such curve.
     """
     if of not in WORDS:
-        raise InvalidInput(f"times are of one of {list(WORDS)}, not of {of!r}")
+        raise InvalidInput(f"times: expected one of {list(WORDS)}, got {of!r}")
     curve = profile.against_residency
     if curve is None:
         missing = profile.refusal or "it was not measured"
@@ -39,7 +39,7 @@ def times(profile: KernelProfile, of: str) -> dict[int, float]:
 
 
 def draw_residency(profiles: Sequence[KernelProfile], of: str = GRID, ax: Axes | None = None) -> Axes:
-    """One line per kernel, relative to the fewest blocks per SM that were measured: one.
+    """One line per kernel, relative to the smallest measured residency, which is one block per SM.
 
     Raises:
         InvalidInput: there is no profile, or as for :func:`times`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places labels so that they do not overlap each other or the points."""
+"""Places labels without overlap among themselves and with points."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 Box = tuple[float, float, float, float]
 FONT_POINTS = 9.0
 WIDTH_PER_LETTER = 0.60
-"""Of the font size: an upper estimate for DejaVu Sans, which saves a rendering pass."""
+"""Width of a character relative to the font size: an upper estimate for DejaVu Sans, which saves a rendering pass."""
 DIRECTIONS = [(1, 0), (0, 1), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, 1), (-1, -1)]
 DISTANCES = [9, 17, 27, 40, 55, 72, 90]
 
 
 def label_points(ax: Axes, xs: Sequence[float], ys: Sequence[float], labels: Sequence[str]) -> list[Box]:
     """Writes each label at the nearest free place beside its point; returns their boxes in points."""
-    ax.figure.draw_without_rendering()  # the layout decides where the points are
+    ax.figure.draw_without_rendering()  # the layout determines the points' positions
     points_per_pixel = 72 / ax.figure.dpi
     centres = ax.transData.transform(list(zip(xs, ys, strict=True))) * points_per_pixel
     window = ax.get_window_extent()
@@ -50,7 +50,7 @@ def _candidates(x: float, y: float, label: str) -> list[Box]:
 
 
 def _cost(box: Box, x: float, y: float, taken: list[Box], frame: Box) -> float:
-    """Overlap counts most, then leaving the frame, then the gap to the point."""
+    """The cost of a place: overlap counts most, then leaving the frame, then the distance to the point."""
     leaving = (frame[0] - box[0], frame[1] - box[1], box[2] - frame[2], box[3] - frame[3])
     outside = sum(max(0.0, each) for each in leaving)
     away = max(0.0, box[0] - x, x - box[2]) + max(0.0, box[1] - y, y - box[3])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches from arrival to end: all there is to show where the hardware scheduled by itself and told of no blocks."""
+"""Spans of launches from arrival to end, for runs that the hardware scheduled, which have no data on blocks."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 Span = tuple[int, int]
 
-NOTE = "One bar per launch, from its arrival to its end: the hardware does not tell where and when its blocks run."
+NOTE = "One bar per launch, from its arrival to its end: the hardware does not report where and when blocks run."
 FINEST = 1 / 1_600
-"""Of the makespan: launches closer to each other than this are drawn as one."""
+"""Relative to the makespan: launches closer than this are drawn as one."""
 
 
 def launch_spans(run: Run) -> dict[str, list[Span]]:
-    """Per application, start and end (ns) of its launches; those that a plot cannot tell apart are one."""
+    """Start and end (ns) of launches per application; launches that a plot cannot separate are merged."""
     launches = run.launches().sort_values("arrival_ns", kind="stable")
     gap = run.record.makespan * FINEST
     spans: dict[str, list[Span]] = {each.name: [] for each in run.workload.applications}

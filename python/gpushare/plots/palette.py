@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Colours and markers that stay apart for colour-blind readers, on white and on black."""
+"""Colours and markers that colour-blind readers can distinguish, on white and on black."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Iterable
 
 from gpushare.results.result import Result
 
-# Okabe and Ito's palette (black left out, yellow last), then Paul Tol's "muted" for what comes after.
+# Okabe and Ito's palette (black left out, yellow last), then Paul Tol's "muted".
 COLOURS = [
     *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F"),
     *("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499"),
 ]
 TURN = 0.6180339887
-"""Of the colour circle, from one to the next: the golden ratio, which never comes close to where it was before."""
+"""Step on the colour circle: the golden ratio keeps successive colours apart."""
 LIGHTNESS = (0.42, 0.58, 0.34)
 MARKERS = "osD^vP*Xph<>8"
 INK = "#1b1f24"
-"""Text and axes."""
+"""Colour of text and axes."""
 FAINT = "#8a9099"
-"""Grid, connecting lines and remarks."""
+"""Colour of grid, connecting lines and remarks."""
 
 
 def colours(names: Iterable[str]) -> dict[str, str]:
@@ -33,7 +33,7 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
 
 def _colour(number: int) -> str:
-    """Those that were chosen, then as many others as are needed."""
+    """The fixed colours first, then generated ones."""
     if number < len(COLOURS):
         return COLOURS[number]
     further = number - len(COLOURS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput of pairs against the partition of the SMs (CD-search Figs. 3 and 5): who should have how many?"""
+"""Plots the throughput of pairs against the partition of the SMs (CD-search Figs. 3 and 5)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def draw_partition(curves: Mapping[str, Mapping[int, float]], sms: int, ax: Axes | None = None) -> Axes:
-    """One line per pair: its STP by the SMs of its first kernel; the other one has the rest.
+    """One line per pair: its STP by the number of SMs of its first kernel; the second has the rest.
 
     Args:
-        curves: by what the legend shall say: the STP by the number of SMs.
-        sms: of the GPU.
-        ax: where to draw.
+        curves: by legend label: STP by number of SMs.
+        sms: SMs of the GPU.
+        ax: the axes to draw on.
 
     Raises:
-        InvalidInput: there is no curve, or a part is not within the GPU.
+        InvalidInput: there is no curve, or a part exceeds the GPU.
     """
     if not curves or not all(curves.values()):
         raise InvalidInput("there is no partition to draw")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every policy on every workload (SRTF Figs. 14 to 16), sorted, with the mean at the right."""
+"""Plots every policy on every workload (SRTF Figs. 14 to 16), sorted, with the mean at the right."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -
     table = per_workload[metric].unstack("policy").loc[result.workloads, result.policies]
     means = result.metrics()[metric].dropna()
     if means.empty:
-        raise InvalidInput(f"no policy has {metric}: the hardware by itself does not tell it")
+        raise InvalidInput(f"no policy has {metric}: it is not known for scheduling by the hardware")
     scale, unit = scaled(metric, float(np.nanmax(table.to_numpy())))
     if len(table) == 1:
         _draw_one_workload(ax, result, what, table.iloc[0] / scale, unit)

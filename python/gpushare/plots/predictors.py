@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predicted / true runtime, as in SRTF's Figs. 4 and 11, and kernel by kernel."""
+"""Plots predicted / true runtimes, as in SRTF's Figs. 4 and 11, and by kernel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RANGE = (0.2, 2.2)
-"""What lies beyond is drawn at the edge."""
+"""Limits of the axis; values beyond are drawn at the edge."""
 SHADES = dict(zip(MODELS, (COLOURS[1], COLOURS[4], COLOURS[3], COLOURS[0]), strict=True))
 Accuracies = Mapping[str, Mapping[str, Accuracy]]
 
@@ -49,7 +49,7 @@ def draw_models(accuracy: Accuracies, ax: Axes | None = None) -> Axes:
 def draw_kernels(
     accuracy: Accuracies, models: Sequence[str] = ("simple_slicing", "drain_rate"), ax: Axes | None = None
 ) -> Axes:
-    """Median and range by kernel; those at the top are predicted worst by the last of the models."""
+    """Median and range by kernel, sorted: the last model's largest errors are at the top."""
     ax = axes_or_new(ax, 7.0, 0.17 * len(accuracy) + 1.2)
     kernels = sorted(accuracy, key=lambda kernel: (-accuracy[kernel][models[-1]].within, kernel))
     for model, offset in zip(models, np.linspace(-0.18, 0.18, len(models)), strict=True):

@@ -21,13 +21,13 @@ class ProfilePlots:
     """The plots of one or more profiles.
 
     Args:
-        profiles: whose curves to compare, in the legend's order.
+        profiles: the profiles, in the legend's order.
     """
 
     profiles: Sequence[KernelProfile]
 
     def scaling(self, relative_to: str = "all", ax: Axes | None = None) -> Axes:
-        """Speed against SMs, relative to that on ``"all"`` SMs or on ``"one"``, and the proportional one, dashed."""
+        """Speed against SMs, relative to that on ``"all"`` SMs or on ``"one"``, with the proportional speed dashed."""
         return draw_scaling(self.profiles, relative_to, ax)
 
     def residency(self, of: str = "grid", ax: Axes | None = None) -> Axes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many blocks are resident, where and when: the step functions behind the timelines."""
+"""Numbers of resident blocks as step functions per SM and kernel, for timelines."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Residency:
     """Resident blocks per SM and series as step functions, ordered by SM, then time.
 
     Attributes:
-        series: what is counted.
-        sm: per step, the SM. A step is a change: a block that follows another one at once makes none.
-        time_ns: per step, when it happens, in nanoseconds.
-        blocks: per step and series, the resident blocks from then on.
+        series: the series that are counted.
+        sm: per step, the SM. A step is a change: a block that directly follows another one makes none.
+        time_ns: per step, its time in nanoseconds.
+        blocks: per step and series, the resident blocks after it.
         starts: the steps of SM ``i`` are ``starts[i] : starts[i + 1]``.
     """
 
@@ -57,7 +57,7 @@ class Residency:
     def occupied(self, blocks: NDArray[np.int32], applications: int) -> NDArray[np.float64]:
         """Per step and application, the share of an SM that its blocks fill: one block fills 1 / max_residency.
 
-        A launch that ran as a whole has told of more blocks than fit: it fills the SM.
+        A launch that ran as the original kernel may report more blocks than fit: it fills the SM.
         """
         weights = np.zeros((len(self.series), applications))
         for number, series in enumerate(self.series):
@@ -74,7 +74,7 @@ def residency(run: Run) -> Residency:
     order = np.lexsort((time, sm))
     deltas = np.zeros((count, len(series)), dtype=np.int32)
     deltas[np.arange(count), series_of_operation[columns["operation"]]] = columns["change"]
-    # Every block ends, so the sum is 0 again where the next SM begins.
+    # Every block ends, so the sum is 0 again at the next SM's start.
     blocks = np.cumsum(deltas[order], axis=0, dtype=np.int32)
     sm, time = sm[order], time[order]
     last = np.ones(count, dtype=bool)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Speed against the number of SMs (Slate Fig. 1, CD-search Figs. 7 and 9): does a kernel need all of them?"""
+"""Plots speed against the number of SMs (Slate Fig. 1, CD-search Figs. 7 and 9)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ WORDS = {ONE: "speed / speed on one SM", ALL: "speed / speed on all SMs"}
 def speeds(profile: KernelProfile) -> dict[int, float]:
     """Blocks per nanosecond by the number of SMs.
 
-    Points that say little of the whole grid, because their window saw only its first blocks and these differ from the
-    others, are left out, as :func:`gpushare.profile.points.points_of` weighs them.
+    Points are left out if their window had only the grid's first blocks and these differ from the others, by the
+    weights of :func:`gpushare.profile.points.points_of`.
 
     Raises:
         InvalidInput: the profile has no such curve.
@@ -36,7 +36,7 @@ def speeds(profile: KernelProfile) -> dict[int, float]:
 
 
 def enough_sms(profile: KernelProfile, share: float = 0.95) -> int:
-    """The fewest SMs, of those measured, that give this share of the speed on all.
+    """The smallest measured number of SMs that gives this share of the speed on all SMs.
 
     Raises:
         InvalidInput: as for :func:`speeds`.
@@ -49,10 +49,10 @@ def draw_scaling(profiles: Sequence[KernelProfile], relative_to: str = ALL, ax: 
     """One line per kernel, and the speed in proportion to the SMs, dashed.
 
     Raises:
-        InvalidInput: there is no profile, one has no curve, or none for what it shall be relative to.
+        InvalidInput: there is no profile, one has no curve, or one has no point at the reference.
     """
     if relative_to not in WORDS:
-        raise InvalidInput(f"speeds are relative to one of {list(WORDS)}, not to {relative_to!r}")
+        raise InvalidInput(f"relative_to: expected one of {list(WORDS)}, got {relative_to!r}")
     curves = [(profile.kernel, speeds(profile)) for profile in profiles]
     if not curves:
         raise InvalidInput("there is no profile to draw")

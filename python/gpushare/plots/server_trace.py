@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who waited, who ran, and on how many SMs, while a server shared a GPU among processes."""
+"""Plots waiting and running jobs, and the SMs that they occupy, from a server's trace."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from gpushare.results.server_trace import ServerTrace
 
 LANE = 0.9
-"""Height of an application's lane; the rest is the gap to the next one."""
+"""Height of an application's lane; the rest is a gap."""
 QUEUE = 0.16
-"""The part of it, at the top, where jobs wait."""
+"""Part of the lane for waiting jobs, at its top."""
 MOST_QUEUED = 4
-"""Jobs that wait at a time are drawn below each other; more are not drawn."""
+"""Largest number of waiting jobs that are drawn below each other."""
 TOLD_APART = 400
-"""Up to so many jobs of an application have a line between them."""
+"""Largest number of jobs of an application that are separated by lines."""
 
 
 def draw_server_trace(trace: ServerTrace, ax: Axes | None = None) -> Axes:
@@ -73,7 +73,7 @@ def _draw_running(ax: Axes, running: pd.DataFrame, shade: str, row: int, scale: 
 
 
 def _draw_held(ax: Axes, held: pd.DataFrame, shade: str, row: int, scale: int, whole: tuple[float, int]) -> None:
-    """As a part of the lane's height: ``whole`` is the most SMs that anybody held, and the end of the trace."""
+    """The SMs relative to the lane's height; ``whole``: the largest number of any application, and the trace's end."""
     most, end_ns = whole
     times = np.append(held["time_ns"].to_numpy(float), end_ns) / scale
     sms = held["value"].to_numpy(float)
@@ -83,7 +83,7 @@ def _draw_held(ax: Axes, held: pd.DataFrame, shade: str, row: int, scale: int, w
 
 
 def _draw_policies(ax: Axes, trace: ServerTrace, scale: int) -> None:
-    """Where a policy begins."""
+    """Marks the start of each policy."""
     for number, each in enumerate(trace.policies().itertuples()):
         time = each.time_ns / scale if number > 0 else 0.0
         if number > 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The staircase of one launch on one SM (SRTF Figs. 2, 3 and 5): does Eq. 1 predict its runtime?"""
+"""Plots the staircase of a launch on one SM with the prediction of Eq. 1 (SRTF Figs. 2, 3 and 5)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIT, PREDICTION = "#009E73", "#D55E00"
 
 @dataclass(frozen=True)
 class Staircase:
-    """The blocks of one launch on one SM, by end time, in nanoseconds; and what two models make of them.
+    """The blocks of one launch on one SM, by end time, in nanoseconds, and the predictions of two models.
 
     Blocks that were reported as a group are taken as equal: each has the group's mean duration and its end.
     """
@@ -38,12 +38,12 @@ class Staircase:
 
     @property
     def origin_ns(self) -> int:
-        """When the first block started."""
+        """Start of the first block."""
         return int(self.starts_ns.min())
 
     @property
     def runtime_ns(self) -> int:
-        """From the first start to the last end."""
+        """Time from the first start to the last end."""
         return int(self.ends_ns[-1]) - self.origin_ns
 
     @property
@@ -60,14 +60,14 @@ class Staircase:
 
 
 def staircase(run: Run, sm: int = 0, application: str | None = None) -> Staircase:
-    """The first launch of the application (of the first that came here, unless named) with blocks on this SM.
+    """The application's first launch with blocks on this SM; by default of the first application there.
 
     Raises:
-        InvalidInput: there is no such SM or application, it had no block there, or nothing is known of single blocks.
+        InvalidInput: there is no such SM or application, it had no block there, or single blocks were not reported.
     """
     if not run.has_blocks:
         raise InvalidInput(
-            f"the run under {run.policy!r} has no staircase: the hardware scheduled by itself and told of no blocks; "
+            f"the run under {run.policy!r} has no staircase: the hardware scheduled it and reported no blocks; "
             "take a run under a policy of gpushare"
         )
     if not 0 <= sm < run.device.sms:
@@ -87,7 +87,7 @@ def staircase(run: Run, sm: int = 0, application: str | None = None) -> Staircas
     if table["blocks"].max() > residency:
         raise InvalidInput(
             f"the launch of {first['kernel']!r} by {first['application']!r} has no staircase: its kernel cannot be "
-            "preempted, so it ran as a whole and nothing is known of its single blocks"
+            "preempted, so it ran as the original kernel and single blocks were not reported"
         )
     starts, ends = (np.repeat(table[column].to_numpy(), table["blocks"]) for column in ("start_ns", "end_ns"))
     return Staircase(first["application"], first["kernel"], residency, starts, ends)
@@ -104,9 +104,9 @@ def draw_staircase(run: Run, sm: int = 0, application: str | None = None, ax: Ax
     ax.set_xlim(-0.02 * last / scale, 1.04 * last / scale)
     ax.set_xlabel(f"time since the first block's start ({unit})")
     ax.set_ylabel("block, in order of ending")
-    who = f"{plain(shortened(stairs.application))}: {plain(shortened(stairs.kernel))}"
+    launch = f"{plain(shortened(stairs.application))}: {plain(shortened(stairs.kernel))}"
     what = f"{len(stairs.ends_ns)} blocks, {stairs.residency} at a time"
-    clean(ax, f"{who} on SM {sm} under {plain(run.policy)} ({what})")
+    clean(ax, f"{launch} on SM {sm} under {plain(run.policy)} ({what})")
     ax.legend(loc="lower right", fontsize=9, frameon=True, framealpha=0.92, edgecolor=FAINT)
     return ax
 
@@ -132,7 +132,7 @@ def _draw_models(ax: Axes, stairs: Staircase, scale: int) -> None:
 
 
 def _against(predicted_ns: int, stairs: Staircase) -> str:
-    """How far a prediction is off, in percent of the runtime."""
+    """Error of a prediction, in percent of the runtime."""
     if stairs.runtime_ns == 0:
         return "exact"
     return f"{100 * (predicted_ns / stairs.runtime_ns - 1):+.1f}%"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The states of every application's launches over time: who waited for what, and who was evicted when."""
+"""Plots the states of every application's launches over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 STATES = {"PREP": "#DDDDDD", "READY": "#F0C987", "TORUN": "#56B4E9", "RUNNING": "#0072B2", "TOEVICT": "#D55E00"}
-"""State -> colour; DONE has no length."""
+"""Colours by state; DONE has no length."""
 
 
 def draw_states(run: Run, ax: Axes | None) -> Axes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who was where and when: one lane per SM, copy engine and application."""
+"""Plots a run over time: one lane per SM, copy engine and application."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 DRAWN_AS_STEPS = (32, 30_000)
-"""Up to so many SMs and steps the stairs are drawn as they are; beyond, as an image of means over short times."""
+"""Up to this number of SMs and steps the steps are drawn; beyond, an image of means over short times."""
 IMAGE_COLUMNS = 1_600
 ROWS_PER_LANE = 8
 LANE = 0.86
-"""Height of a full lane; the rest is the gap to the next one."""
+"""Height of a full lane; the rest is a gap."""
 THIN = 0.27
-"""Height of an SM's lane without a gap where there are more SMs than are drawn as steps; other lanes have 1."""
+"""Height of an SM's lane without a gap, if there are more SMs than are drawn as steps; other lanes have 1."""
 TOLD_APART = 200
-"""Up to so many launches in a lane have a thin gap between them."""
+"""Up to this number of launches in a lane a thin gap separates them."""
 DIRECTIONS = {"to_device": "copies to GPU", "to_host": "copies to host"}
 
 
 def timeline_size(run: Run) -> tuple[float, float]:
-    """Width and height in inches at which the lanes can be told apart."""
+    """Width and height in inches at which the lanes are readable."""
     applications = len(run.workload.applications)
     below = run.device.sms * _lane_height(run.device.sms) if run.has_blocks else applications
     return 9.5, min(max(1.2 + 0.21 * (applications + 2 + below), 3.0), 14.0)
@@ -85,7 +85,7 @@ def _copy_rows(ax: Axes, run: Run, colours: dict[str, str], scale: int, first_ro
 
 
 def _launch_rows(ax: Axes, run: Run, colours: dict[str, str], scale: int, first_row: int) -> list[str]:
-    """A lane per application with its launches, in place of the SMs."""
+    """A lane per application with its launches, instead of lanes per SM."""
     for row, (name, spans) in enumerate(launch_spans(run).items(), first_row):
         bars = [(start / scale, (end - start) / scale) for start, end in spans]
         edge = 0.6 if len(bars) <= TOLD_APART else 0.0
@@ -136,7 +136,7 @@ def _draw_image(
 
     edges = np.linspace(0, run.record.makespan, IMAGE_COLUMNS + 1)
     full = LANE if run.device.sms <= DRAWN_AS_STEPS[0] else 1.0
-    # Index 0 is "nobody": transparent.
+    # Index 0 is an idle SM: transparent.
     look = np.array([(1, 1, 1, 0), *(to_rgba(shade) for shade in shades)])
     levels = (1 - (np.arange(ROWS_PER_LANE) + 0.5) / ROWS_PER_LANE) / full  # above 1 is the gap between lanes
     lanes = []
@@ -151,7 +151,7 @@ def _draw_image(
 
 
 def _stacked(tops: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Per level and bin, 1 + the application whose part of the stack is there, or 0 above the stack."""
+    """Per level and bin, 1 + the application at that level of the stack, or 0 above the stack."""
     below = (tops[None, :, :] <= levels[:, None, None]).sum(axis=2)
     return np.where(below < tops.shape[1], below + 1, 0)
 

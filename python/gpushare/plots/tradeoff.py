@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One point per policy on two metrics: what is paid for what."""
+"""Plots one point per policy on two metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KNOWN = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p50_ns", "turnaround_p95_ns", "turnaround_p99_ns"]
 KNOWN += ["sm_utilisation"]
 WORTH_A_LOGARITHM = 4.0
-"""How many times larger the largest value of a metric has to be than the smallest."""
+"""Ratio of the largest to the smallest value above which an axis is logarithmic."""
 
 
 def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | None = None) -> Axes:
@@ -56,23 +56,25 @@ def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | No
 
 
 def _figures(result: Result, names: list[str]) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, str]:
-    """Per policy that has both: the value, the ends of its spread bar, and what the bar says ("" if there is none)."""
+    """Per policy with both metrics: values, ends of the spread bars, and a remark on the bars ("" without bars)."""
     middle = result.metrics()[names].dropna()
     if middle.empty:
-        raise InvalidInput(f"no policy has both {' and '.join(names)}: the hardware by itself does not tell all of it")
+        raise InvalidInput(
+            f"no policy has both {' and '.join(names)}: they are not known for scheduling by the hardware"
+        )
     runs = result.runs_table()
     repeats = runs.groupby(["workload", "policy"]).size().max()
     if repeats > 1:
         per_seed = _means(runs, ["policy", result.numbered_by], names)
         grouped = per_seed.groupby("policy")
         low, high = grouped.min().loc[middle.index], grouped.max().loc[middle.index]
-        # The middle is made of the workloads' medians, each of a repeat of its own: it may lie outside of all repeats.
+        # The middle is computed from the medians of the workloads, so it may be beyond the range of the repeats.
         return middle, np.minimum(low, middle), np.maximum(high, middle), "bars: smallest to largest of the repeats"
     return middle, middle, middle, ""
 
 
 def _means(runs: pd.DataFrame, by: list[str], names: list[str]) -> pd.DataFrame:
-    """Over workloads, as the tables do it: geometric for ratios, arithmetic for the rest."""
+    """Means over workloads, as in tables: geometric for ratios, arithmetic for the rest."""
     ratios = [name for name in names if name in GEOMEAN_COLUMNS]
     means = runs.assign(**{name: np.log(runs[name]) for name in ratios}).groupby(by)[names].mean()
     return means.assign(**{name: np.exp(means[name]) for name in ratios})
@@ -97,7 +99,7 @@ def _prepare_axis(ax: Axes, side: str, metric: Metric, unit: str) -> None:
 
 
 def _point_to_better_corner(ax: Axes, x: Metric, y: Metric) -> None:
-    """An arrow to where both metrics are good, drawn in the corner that is farthest from any point."""
+    """An arrow towards better values of both metrics, in the corner that is farthest from any point."""
     ax.figure.draw_without_rendering()
     points = [ax.transAxes.inverted().transform(ax.transData.transform(line.get_xydata()[0])) for line in ax.lines]
     corners = [(right, top) for right in (0.87, 0.13) for top in (0.88, 0.12)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A GPU and its simulator side by side: time against SMs per kernel, pairs measured against simulated, errors."""
+"""Plots a GPU and its simulator: time against SMs per kernel, pairs measured against simulated, errors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 WIDE = 0.15
-"""Errors up to here are shaded."""
+"""Errors up to this size are shaded."""
 
 
 def draw_solo(table: pd.DataFrame, x: str) -> Figure:
-    """Small multiples: a kernel's time measured (dots) and simulated (line) by ``point``, which ``x`` names."""
+    """Small multiples: measured (dots) and simulated (line) time of a kernel by ``point``, labelled ``x``."""
     from matplotlib.figure import Figure
 
     kernels = list(dict.fromkeys(table["what"]))
@@ -55,11 +55,11 @@ def _draw_kernel(ax: Axes, kernel: str, rows: pd.DataFrame) -> None:
 
 
 def draw_pairs(table: pd.DataFrame, figure_name: str) -> Figure:
-    """Small multiples by way of sharing: one dot per pair, measured across and simulated up."""
+    """Small multiples by way of sharing: one dot per pair, measured on the x axis, simulated on the y axis."""
     from matplotlib.figure import Figure
 
     ways = list(dict.fromkeys(table["way"]))
-    columns = min(COLUMNS, COLUMNS - 1, key=lambda count: -len(ways) % count)  # whichever leaves fewer places empty
+    columns = min(COLUMNS, COLUMNS - 1, key=lambda count: -len(ways) % count)  # the number with fewer empty places
     rows = math.ceil(len(ways) / columns)
     figure = Figure(figsize=(2.7 * columns + 0.4, 2.9 * rows + 0.4), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True, subplot_kw={"aspect": "equal"})
@@ -82,13 +82,13 @@ def _draw_way(ax: Axes, rows: pd.DataFrame, way: str, limits: tuple[float, float
     ax.plot(line, line, color=FAINT, linewidth=1)
     colour = COLOURS[number % len(COLOURS)]
     ax.plot(rows["measured"], rows["simulated"], MARKERS[0], color=colour, markersize=3, alpha=0.75)
-    ax.locator_params(nbins=6)  # both axes alike
+    ax.locator_params(nbins=6)  # equal for both axes
     ax.set(xlim=limits, ylim=limits)
     clean(ax, f"{way}: median {rows['error'].abs().median():.1%}", "both")
 
 
 def draw_errors(table: pd.DataFrame) -> Figure:
-    """Which share of a figure's points has an error up to so much."""
+    """Cumulative distribution of the errors' sizes, per figure."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of kernels: measured on a real GPU, kept, and found again where there is none.
+"""Profiles of kernels: measured on a real GPU, stored, and used by simulated devices.
 
 ``record`` says what a profile holds, ``store`` and ``toml_export`` where it is kept; ``gpushare.profiling`` measures.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hardware counters say of a block: bytes to the last-level cache and to DRAM, and time in memory at most."""
+"""Traffic of a block from hardware counters: bytes to the last-level cache and DRAM, and the longest time in memory."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from gpushare.profile.record import KernelProfile
 SECTOR_BYTES = 32
 THREADS_PER_WARP = 32
 REQUEST_NS = 600.0
-"""From an SM to DRAM and back with nobody else there, on an H100."""
+"""Latency from an SM to DRAM and back on an idle H100, in nanoseconds."""
 
 
 def block_traffic(profile: KernelProfile) -> dict[str, float]:
-    """Arguments of the fit: cache_bytes, dram_bytes and memory_ns, for the requests of a warp answered one by one.
+    """Arguments of the fit: cache_bytes, dram_bytes and memory_ns, the latter with a warp's requests served one by one.
 
-    All 0 without counters: then what saturates is found in the curves alone.
+    All 0 without counters: then saturation follows from the curves alone.
     """
     counters = profile.counters
     if counters is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles as plain data, for the store and for files."""
+"""Converts profiles to plain data, for the store and for files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 Profile = TypeVar("Profile", KernelProfile, DeviceProfile)
 POSITIVE = {"alone_ns", "block", "grid", "sms", "bytes", "host_ns"}
-"""Other whole numbers may be 0: a window may have ended before a block did."""
+"""Fields that must be positive. Other whole numbers may be 0: a window may have ended before a block did."""
 MOST = 2**63 - 1
-"""As large as whole numbers get in the core; division by a larger one may fail in Python."""
+"""The largest whole number of the core; division by a larger one may fail in Python."""
 MOST_DIGITS = 20
 MAY_BE_EMPTY = {"copies"}
 
 
 def to_document(profile: KernelProfile | DeviceProfile) -> dict[str, Any]:
-    """Tables, lists, texts and numbers; what is unknown (None) is left out."""
+    """Tables, lists, texts and numbers; unknown values (None) are left out."""
     return _without_none(asdict(profile))
 
 
@@ -39,14 +39,14 @@ def from_document(kind: type[Profile], document: Any, where: str) -> Profile:
     """The inverse of :func:`to_document`.
 
     Raises:
-        InvalidInput: a key is missing, unknown, of another kind, or has a value that no measurement has; the message
-            begins with ``where`` and names it.
+        InvalidInput: a key is missing, unknown, of another type, or has a value that no measurement has; the message
+            begins with ``where`` and names the key.
     """
     from pydantic import ValidationError
 
     try:
         text = json.dumps(document)
-    except (TypeError, ValueError, RecursionError) as error:  # a date, in TOML; thousands of digits; nested too deeply
+    except (TypeError, ValueError, RecursionError) as error:  # a date in TOML, thousands of digits, or too deep nesting
         raise InvalidInput(f"{where}: {error}") from error
     try:
         profile = _reader(kind).validate_json(text, strict=True)
@@ -90,7 +90,7 @@ def _require_even(curve: Any, where: str) -> None:
 
 
 def _require_measurable(value: Any, where: str, key: str = "") -> None:
-    """Whoever lists, fits or draws a profile divides by its times and sizes, and takes medians of its columns."""
+    """Checks values by which later code divides, and columns of which it takes medians."""
     name = key.rpartition(".")[2]
     if isinstance(value, dict):
         for each, inner in value.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits the contention model to what was measured of a kernel alone, and the transfer model to copies."""
+"""Fits the contention model to curves of a kernel alone, and the transfer model to copies."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gpushare.profile.whole_grids import best_variation_ratio, grid_ns, without_
 
 DIGITS = 5
 ROUNDS = 3
-"""Of fitting rates, and correcting those of grids with few waves by what the simulator makes of them."""
+"""Iterations of fitting rates, and of correcting those of grids with few waves by simulation."""
 
 
 def fitted(profile: KernelProfile, device: Device) -> KernelProfile:
-    """The profile with a fit for this device; as it is where it has no curves. Takes some 0.1 s."""
+    """The profile with a fit for this device; unchanged where it has no curves. Takes about 0.1 s."""
     if profile.against_sms is None or profile.against_residency is None or profile.block_times is None:
         return profile
     by_sms = points_of(profile, profile.against_sms)
@@ -42,7 +42,7 @@ def fitted(profile: KernelProfile, device: Device) -> KernelProfile:
 
 
 def _corrected(point: Point, residual: float, model: KernelModel, blocks: int, device: Device) -> Point:
-    """With the rate that the model would need for the whole grid to take as long as it did."""
+    """The point with the rate at which the model's whole grid would take the measured time."""
     if point.whole_ns == 0:
         return point
     ratio = grid_ns(model, blocks, point, device) / point.whole_ns
@@ -50,7 +50,7 @@ def _corrected(point: Point, residual: float, model: KernelModel, blocks: int, d
 
 
 def _fit_of(profile: KernelProfile, points: Sequence[Point], by_sms: int, device: Device) -> BlockFit:
-    """All but the variation."""
+    """The fit without the variation."""
     fit = _core.fit_kernel(
         sms=[each.sms for each in points],
         residency=[each.residency for each in points],
@@ -78,7 +78,7 @@ def _fit_of(profile: KernelProfile, points: Sequence[Point], by_sms: int, device
 
 
 def kernel_model(profile: KernelProfile, fit: BlockFit, shared_bytes: int) -> KernelModel:
-    """The kernel's workers on a simulated device. ``shared_bytes``: dynamic shared memory per block."""
+    """The model of the kernel's workers on a simulated device. ``shared_bytes``: dynamic shared memory per block."""
     return KernelModel(
         profile.kernel,
         threads=profile.block[0] * profile.block[1] * profile.block[2],
@@ -98,12 +98,12 @@ def kernel_model(profile: KernelProfile, fit: BlockFit, shared_bytes: int) -> Ke
 
 
 def startup_ratio(profile: KernelProfile, trend: float = 0.0) -> float:
-    """What the first wave's blocks take more than the others."""
+    """Extra work of the first wave's blocks, relative to the others."""
     return max(_first_to_steady(profile, trend) - 1, 0.0)
 
 
 def stagger_ratio(profile: KernelProfile, trend: float = 0.0) -> float:
-    """From how much sooner than in a full SM the first wave's blocks end in the mean.
+    """The stagger, from the mean time of the first wave's blocks relative to a full SM.
 
     >>> from types import SimpleNamespace as Some
     >>> times = Some(first_wave_ns=625.0, steady_ns=1000.0)
@@ -118,7 +118,7 @@ def stagger_ratio(profile: KernelProfile, trend: float = 0.0) -> float:
 
 
 def _first_to_steady(profile: KernelProfile, trend: float) -> float:
-    """Mean time of the first wave's blocks, as if they had the grid's mean work, divided by that of all."""
+    """Mean time of the first wave's blocks, corrected to the grid's mean work, divided by that of all."""
     times = profile.block_times
     if times is None or times.steady_ns <= 0:
         return 1.0

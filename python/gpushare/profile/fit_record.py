@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was fitted to a profile: models, each with its residuals. Kept beside what was measured."""
+"""Models fitted to a profile, with their residuals, stored with the measurements."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BlockFit:
-    """What a block costs, as the contention model says it (:class:`gpushare.KernelModel`), and how well that fits.
+    """Costs of a block in the contention model (:class:`gpushare.KernelModel`), and residuals of the fit.
 
     Attributes:
-        latency_ns: see the model, as for all that follow.
-        issue_ns: likewise.
-        memory_ns: likewise.
-        off_sm_bytes: likewise.
-        llc_hit_ratio: likewise.
-        dram_cost_ratio: likewise.
-        variation_ratio: from the block times; likewise.
-        startup_ratio: likewise.
-        stagger_ratio: likewise.
-        trend_ratio: likewise.
-        against_sms: model / measured - 1 of every point's rate, that of points without weight too.
-        against_residency: likewise.
+        latency_ns: as in the model.
+        issue_ns: as in the model.
+        memory_ns: as in the model.
+        off_sm_bytes: as in the model.
+        llc_hit_ratio: as in the model.
+        dram_cost_ratio: as in the model.
+        variation_ratio: as in the model; from the block times.
+        startup_ratio: as in the model.
+        stagger_ratio: as in the model.
+        trend_ratio: as in the model.
+        against_sms: model / measured - 1 of every point's rate, including points without weight.
+        against_residency: the same for the curve against residency.
     """
 
     latency_ns: int
@@ -53,8 +53,8 @@ class CopyFit:
     """The transfer model of a curve: time = latency_ns + bytes / bandwidth.
 
     Attributes:
-        bandwidth_gb_per_s: of a copy without end.
-        latency_ns: of a copy of nothing.
+        bandwidth_gb_per_s: asymptotic bandwidth.
+        latency_ns: time of an empty copy.
         residuals: model / measured - 1 of every point's time, by the host's clock.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Under what a profile is found again: the kernel's source, which kernel of it, the block's shape and the GPU."""
+"""Keys of profiles: the kernel's source, its name there, the block's shape and the GPU."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class ProfileKey:
 
     @staticmethod
     def of_profile(profile: KernelProfile) -> ProfileKey:
-        """Under which it is kept."""
+        """The key under which it is stored."""
         return ProfileKey(profile.source_hash, profile.entry, profile.block, profile.conditions.device)
 
 
 def source_hash(kernel: Kernel) -> str:
-    """Of the text and the compiler's options. Headers that it includes are not looked at.
+    """Hash of the text and the compiler's options. Included headers are not part of it.
 
     >>> from gpushare import Kernel
     >>> one, other = (Kernel("__global__ void k(int* x) {" + body + "}", "k") for body in ("", "x[0] = 1;"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the profile of a kernel: among the user's own, else among those that come with the package."""
+"""Finds the profile of a kernel in the user's store, else among those that come with the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHIPPED_FOLDER = Path(__file__).parents[1] / "profiles"
 SIMULATED = {"h100": "NVIDIA H100 80GB HBM3"}
-"""The GPU that a simulated device stands for."""
+"""GPUs by the simulated device that represents them."""
 
 
 def kernel_profile(kernel: Kernel, block: Any, gpu: str) -> KernelProfile | None:
@@ -33,7 +33,7 @@ def copy_profile(gpu: str) -> DeviceProfile | None:
 
 
 def simulated_stand_in(name: str) -> str | None:
-    """The simulated device that stands for the GPU of this name, or None.
+    """The simulated device that represents the GPU of this name, or None.
 
     >>> simulated_stand_in("NVIDIA H100 80GB HBM3"), simulated_stand_in("NVIDIA L4")
     ('h100', None)
@@ -43,7 +43,7 @@ def simulated_stand_in(name: str) -> str | None:
 
 @cache
 def shipped() -> ProfileFile:
-    """What comes with the package, read once."""
+    """The profiles that come with the package, read once."""
     files = [read_profiles(path) for path in sorted(SHIPPED_FOLDER.glob("*.toml"))]
     return ProfileFile(
         tuple(profile for file in files for profile in file.kernels),

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def model_of(launch: Launch, device: Device) -> KernelModel:
-    """What a launch of CUDA code costs on this simulated device.
+    """The model of a launch of CUDA code on this simulated device.
 
     Raises:
-        InvalidInput: nobody has measured the kernel there, or it cannot run as workers.
+        InvalidInput: the kernel has no profile for it, or it has no workers.
 
     >>> from gpushare import Launch, device
     >>> from gpushare.profile.lookup import shipped
@@ -49,7 +49,7 @@ def model_of(launch: Launch, device: Device) -> KernelModel:
 
 
 def known_model(launch: Launch, device: Device) -> KernelModel | None:
-    """The same for a GPU of this machine, or None where nobody has measured the kernel there.
+    """The same for a GPU of this machine; None if the kernel has no profile for it.
 
     >>> from gpushare import Kernel, Launch, device
     >>> kernel = Kernel("__global__ void nobody_measured_this() {}", "nobody_measured_this")
@@ -57,11 +57,11 @@ def known_model(launch: Launch, device: Device) -> KernelModel | None:
     None
     """
     if simulated_stand_in(device.name) is None and device.name not in SIMULATED:
-        return None  # how fast its memory is, nobody has said
+        return None  # the bandwidth of its memory is not known
     try:
         profile = kernel_profile(launch.kernel, launch.block, device.name)
     except InvalidInput as error:
-        warnings.warn(f"policies know nothing of {launch.kernel.name!r}: {error}", stacklevel=2)
+        warnings.warn(f"policies have no profile of {launch.kernel.name!r}: {error}", stacklevel=2)
         return None
     fit = _fit(profile, device) if profile else None
     return kernel_model(profile, fit, launch.shared_bytes) if profile and fit else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The points of a kernel's curves as the fit takes them: rates of the whole grid's blocks, and how much each counts."""
+"""Points of a kernel's curves for the fit: rates of the whole grid's blocks, and their weights."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import NamedTuple
 from gpushare.profile.record import KernelProfile, RateCurve
 
 LAUNCH_NS = 12_000.0
-"""From a trial's launch to its first block, and from its last to the host, on an H100."""
+"""Time from a trial's launch to its first block, and from its last block to the host, on an H100, in nanoseconds."""
 LEAST_WAVES = 3
-"""A window of fewer says too little of the steady state."""
+"""A window with fewer waves does not represent the steady state."""
 MANY_WAVES = 20
-"""From here on the whole grid tells a rate as well as a window does, and of all blocks instead of the first ones."""
+"""From this number of waves on, the whole grid gives a rate as exactly as a window, and for all blocks instead of the
+first."""
 UNLIKE = 0.03
-"""By so much the first blocks may differ from the whole grid's before points that saw only these count less."""
+"""Relative difference of the first blocks from the whole grid's above which points with only first blocks weigh less.
+"""
 WEIGHT_OF_FIRST_BLOCKS = 0.1
 LEAST_POINTS = 3
 LARGEST_PART = 0.7
@@ -26,7 +28,7 @@ LEAST_TREND = 0.1
 
 
 class Row(NamedTuple):
-    """One point as it was measured; see :class:`gpushare.profile.record.RateCurve`."""
+    """One measured point; see :class:`gpushare.profile.record.RateCurve`."""
 
     sms: int
     residency: int
@@ -36,25 +38,25 @@ class Row(NamedTuple):
     whole_ns: int
 
     def waves(self, blocks: int) -> float:
-        """Of a grid of so many blocks."""
+        """Number of waves of a grid of this size."""
         return blocks / (self.sms * self.residency)
 
     @property
     def steady_ns(self) -> float:
-        """Of the whole grid, the time with all places in use: without the launch, and half a block at the end."""
+        """Time of the whole grid with all places in use: without the launch, and half a block at the end."""
         return self.whole_ns - LAUNCH_NS - self.block_ns / 2
 
 
 @dataclass(frozen=True)
 class Point:
-    """One as the fit takes it.
+    """A point for the fit.
 
     Attributes:
-        sms: in use.
+        sms: SMs in use.
         residency: blocks on each.
-        blocks_per_ns: measured.
-        weight: of its error.
-        whole_ns: of the whole grid, where its few waves are better simulated than taken for a steady state; else 0.
+        blocks_per_ns: measured rate.
+        weight: weight of its error.
+        whole_ns: time of the whole grid, for few waves, which are simulated instead of taken as a steady state; else 0.
     """
 
     sms: int
@@ -65,13 +67,13 @@ class Point:
 
 
 def rows_of(curve: RateCurve) -> list[Row]:
-    """The columns of a curve, point by point."""
+    """The points of a curve's columns."""
     columns = (curve.sms, curve.residency, curve.blocks, curve.window_ns, curve.block_ns, curve.whole_ns)
     return [Row(*values) for values in zip(*columns, strict=True)]
 
 
 def points_of(profile: KernelProfile, curve: RateCurve) -> list[Point]:
-    """Every point of a curve with its weight; all count if too few would."""
+    """Every point of a curve with its weight; if too few have a weight, all count."""
     rows = rows_of(curve)
     first = WEIGHT_OF_FIRST_BLOCKS if _first_blocks_differ(profile, rows) else 1.0
     found = [_point(row, profile.blocks, first) for row in rows]
@@ -100,7 +102,7 @@ def _first_blocks_differ(profile: KernelProfile, rows: list[Row]) -> bool:
 
 
 def trend_ratio(profile: KernelProfile) -> float:
-    """How work falls along the grid, from windows that saw its first part alone; 0 unless at least two agree.
+    """Linear trend of the work along the grid, from windows of its first part; 0 unless at least two agree.
 
     >>> from types import SimpleNamespace as Profile
     >>> curve = RateCurve((1, 2, 4), (1, 1, 1), (250, 500, 1000), (3250, 3000, 2400), (9.0,) * 3, (0, 0, 14_500))
@@ -118,7 +120,7 @@ def trend_ratio(profile: KernelProfile) -> float:
 
 
 def _trends(rows: list[Row], blocks: int, mean_ns: float) -> Iterator[float]:
-    """The first part p of a grid with trend a has blocks of 1 + a (1 - p) in the mean."""
+    """With trend a, the blocks of the grid's first part p have a mean work of 1 + a (1 - p)."""
     for row in rows:
         part = row.blocks / blocks
         if row.whole_ns == 0 and part < LARGEST_PART:

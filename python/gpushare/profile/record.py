@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a profile holds: figures as they were measured, each with its unit in its name, and what was fitted to them."""
+"""Contents of a profile: measured values, with units in their names, and models fitted to them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Extent = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under what figures were measured.
+    """The conditions of a measurement.
 
     Attributes:
-        device: as the driver calls it: ``"NVIDIA H100 80GB HBM3"``.
-        driver: its release and the CUDA that it supports.
-        gpushare: the version that measured.
+        device: the driver's name of it: ``"NVIDIA H100 80GB HBM3"``.
+        driver: the driver's release and the CUDA version that it supports.
+        gpushare: version of gpushare.
         date: ISO 8601, UTC.
     """
 
@@ -30,17 +30,17 @@ class Conditions:
 
 @dataclass(frozen=True)
 class RateCurve:
-    """How fast a kernel is in parts of the GPU: as workers, alone, point by point. All columns are of one length.
+    """Speed of a kernel's workers alone on parts of the GPU, point by point. All columns have equal lengths.
 
     Attributes:
-        sms: SMs in use, the first so many by number.
-        residency: blocks per SM that the quota allowed.
-        blocks: ended within the window.
-        window_ns: how long the window was. It begins when all workers are at their place and have ended a block each,
-            and ends when no block is left to claim, or at the trial's limit. Where it would hold fewer than three waves
-            and the grid ended, it is the whole time from the launch to the end.
+        sms: number of SMs in use, from SM 0 on.
+        residency: quota in blocks per SM.
+        blocks: blocks that ended within the window.
+        window_ns: length of the window. It begins when all workers are resident and have ended a block each, and ends
+            when no block is left to claim, or at the trial's limit. If it would have fewer than three waves and the
+            grid ended, it is the whole time from the launch to the end.
         block_ns: mean duration of these blocks, by the workers' own clock.
-        whole_ns: from the launch to the end of the grid; 0 where the grid was not run to its end.
+        whole_ns: time from the launch to the end of the grid; 0 if the grid was not run to its end.
     """
 
     sms: tuple[int, ...]
@@ -51,7 +51,7 @@ class RateCurve:
     whole_ns: tuple[int, ...]
 
     def grid_ns(self, blocks: int) -> list[float]:
-        """How long so many blocks take at each point's rate.
+        """Time of this number of blocks at each point's rate, in nanoseconds.
 
         >>> RateCurve((1, 2), (4, 4), (10, 40), (1000, 2000), (400.0, 200.0), (0, 0)).grid_ns(100)
         [10000.0, 5000.0]
@@ -61,25 +61,25 @@ class RateCurve:
 
 @dataclass(frozen=True)
 class BlockTimes:
-    """How long blocks take with all SMs full, by the workers' clock (32 ns a tick on an H100).
+    """Durations of blocks with all SMs full, by the workers' clock (32 ns per tick on an H100).
 
     Workers count blocks, and the time spent on them, per SM and at the end of a chunk; the host reads these counters
-    some 50 to 500 times per launch. So no block is seen by itself: what is seen are groups, the blocks that ended on
-    one SM between two readings. Blocks of an SM need not be equally fast: an SM may serve some of its resident blocks
-    before others, and the slow ones then end last.
+    about 50 to 500 times per launch. So single blocks are not observed, but groups: the blocks that ended on one SM
+    between two readings. Blocks of an SM need not be equally fast: an SM may serve some of its resident blocks before
+    others, and the slow ones then end last.
 
     Attributes:
-        first_wave_ns: mean of the first wave, run by itself: one block per place, all started at once. Exact.
+        first_wave_ns: mean of the first wave, run separately: one block per place, all started at once. Exact.
         steady_ns: mean with all places in use: places times the length of the window, divided by the blocks that ended
-            in it (see :class:`RateCurve`). What a worker does between two blocks counts.
-        mean_ns: of all blocks of the grid, or of those that ended until the trial's limit.
-        chunk: blocks that a worker claimed at a time, at most.
+            in it (see :class:`RateCurve`). It includes the worker's time between two blocks.
+        mean_ns: mean of all blocks of the grid, or of those that ended before the trial's limit.
+        chunk: largest number of blocks that a worker claimed at a time.
         blocks_per_group: mean size of a group in the middle of the grid (20 to 80 percent): the resolution.
-        group_variation_ratio: standard deviation of the groups' mean times divided by the mean, there. If blocks were
-            independent, that of single blocks would be larger by the root of ``blocks_per_group``. None where there
-            were fewer than three groups.
-        tail_ns: mean of as many blocks as there are places, those that ended last; None where the grid has fewer than
-            three waves or was not run to its end.
+        group_variation_ratio: standard deviation of the groups' mean times divided by the mean, there. For independent
+            blocks, that of single blocks would be larger by the root of ``blocks_per_group``. None with fewer than
+            three groups.
+        tail_ns: mean of the blocks that ended last, one per place; None if the grid has fewer than three waves or was
+            not run to its end.
     """
 
     first_wave_ns: float
@@ -96,18 +96,18 @@ class Counters:
     """Hardware counters of one launch of the original kernel.
 
     Attributes:
-        passes: launches that it took to count all of this.
-        warp_instructions: executed, one per warp.
-        cycles_elapsed: of the SM clock, from begin to end.
+        passes: launches that were needed to count all of this.
+        warp_instructions: executed instructions, one per warp.
+        cycles_elapsed: cycles of the SM clock, from begin to end.
         sm_cycles_active: cycles with at least one resident warp, summed over the SMs.
-        l2_requests: to the L2 cache, from everywhere.
-        l2_sectors: of 32 bytes, asked for by these.
-        l2_requests_from_sms: those of the SMs' L1 caches among them.
-        l2_sectors_from_sms: likewise.
-        l2_hit_ratio: of the sectors, from 0 to 1.
-        dram_read_bytes: from the GPU's memory.
-        dram_written_bytes: to it.
-        duration_ns: of the launch, while it was being counted.
+        l2_requests: requests to the L2 cache, from all sources.
+        l2_sectors: sectors of 32 bytes in these requests.
+        l2_requests_from_sms: requests from the SMs' L1 caches.
+        l2_sectors_from_sms: sectors in those.
+        l2_hit_ratio: share of the sectors that hit, from 0 to 1.
+        dram_read_bytes: bytes read from the GPU's memory.
+        dram_written_bytes: bytes written to it.
+        duration_ns: duration of the launch while it was counted.
     """
 
     passes: int
@@ -125,7 +125,7 @@ class Counters:
 
     @property
     def ipc(self) -> float:
-        """Warp instructions per cycle and SM, while that was active.
+        """Warp instructions per active cycle and SM.
 
         >>> Counters(1, 500, 10, 250, 0, 0, 0, 0, 0.0, 0, 0, 0).ipc
         2.0
@@ -135,15 +135,15 @@ class Counters:
 
 @dataclass(frozen=True)
 class Energy:
-    """What a launch of the original kernel costs, the board's idle power included.
+    """Energy of a launch of the original kernel, with the board's idle power.
 
-    The board's counter is read over many launches; putting the data back before each is measured by itself and taken
-    off.
+    The board's counter is read over many launches; the energy for restoring the data before each is measured separately
+    and subtracted.
 
     Attributes:
-        joules: per launch.
+        joules: energy per launch.
         watts: mean power while it ran.
-        launches: that were counted.
+        launches: launches that were counted.
     """
 
     joules: float
@@ -153,32 +153,32 @@ class Energy:
 
 @dataclass(frozen=True)
 class KernelProfile:
-    """All that was measured of one kernel with one block shape on one GPU.
+    """All measurements of one kernel with one block shape on one GPU.
 
     Attributes:
         kernel: its name in tables.
-        source_hash: of its source and its compiler options (:func:`gpushare.profile.key.source_hash`).
-        entry: which kernel of the source.
-        block: threads, x first.
-        grid: blocks, likewise, of the launch that was measured.
+        source_hash: hash of its source and its compiler options (:func:`gpushare.profile.key.source_hash`).
+        entry: name of the kernel in the source.
+        block: threads per block, x first.
+        grid: blocks of the measured launch, x first.
         shared_bytes: dynamic shared memory per block.
         refusal: why it has no workers; None if it has. Without them there are no curves and no block times.
-        registers: per thread, of the original.
-        worker_registers: of the worker.
-        static_shared_bytes: per block, of the original.
-        worker_shared_bytes: of the worker.
+        registers: registers per thread of the original.
+        worker_registers: registers per thread of the worker.
+        static_shared_bytes: static shared memory per block of the original.
+        worker_shared_bytes: static shared memory per block of the worker.
         residency: blocks of the original that fill an SM.
-        worker_residency: of the worker.
-        alone_ns: launches of the original with nobody else there, by events; data put back before each.
-        block_times: see there.
-        against_sms: with all places of an SM in use.
-        against_residency: on all SMs.
-        counters: see there; None where they could not be read.
-        no_counters: why not.
-        energy: see there; None where the board does not tell.
-        no_energy: why not.
-        fit: see there; None where nothing has been fitted yet.
-        conditions: see there.
+        worker_residency: blocks of the worker that fill an SM.
+        alone_ns: times of the original alone, between events, on restored data.
+        block_times: block durations.
+        against_sms: curve against SMs at full residency.
+        against_residency: curve against residency on all SMs.
+        counters: hardware counters; None if they could not be read.
+        no_counters: the reason.
+        energy: energy of a launch; None if the board does not report it.
+        no_energy: the reason.
+        fit: the fitted model; None if there is none yet.
+        conditions: conditions of the measurement.
     """
 
     kernel: str
@@ -207,27 +207,27 @@ class KernelProfile:
 
     @property
     def blocks(self) -> int:
-        """Of the grid."""
+        """Number of blocks of the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
 
     @property
     def median_alone_ns(self) -> float:
-        """Of the launches alone."""
+        """Median of the times alone, in nanoseconds."""
         return statistics.median(self.alone_ns)
 
 
 @dataclass(frozen=True)
 class CopyCurve:
-    """Copies in one direction, from or to one kind of host memory, by size. All columns are of one length.
+    """Copies in one direction and one kind of host memory, by size. All columns have equal lengths.
 
     Attributes:
         direction: ``"to_device"`` or ``"to_host"``.
         memory: ``"pinned"`` or ``"pageable"``, on the host.
         repeats: copies per size; the columns hold medians.
         bytes: sizes.
-        host_ns: from the call until the host has seen the end.
-        device_ns: between events around the copy.
-        fit: see there; None where nothing has been fitted yet.
+        host_ns: time from the call until the host has observed the end.
+        device_ns: time between events before and after the copy.
+        fit: the fitted model; None if there is none yet.
     """
 
     direction: str
@@ -241,12 +241,12 @@ class CopyCurve:
 
 @dataclass(frozen=True)
 class DeviceProfile:
-    """What was measured of a GPU and its host, whatever runs there.
+    """Measurements of a GPU and its host that do not depend on a kernel.
 
     Attributes:
         sms: streaming multiprocessors.
-        copies: with nothing else under way.
-        conditions: see there.
+        copies: copies on an otherwise idle GPU.
+        conditions: conditions of the measurement.
     """
 
     sms: int

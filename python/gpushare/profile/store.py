@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The user's profiles, in an SQLite file. Several processes may use it at once; SQLite keeps them apart."""
+"""The user's profiles, in an SQLite file, which several processes may use at the same time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCHEMA_VERSION = 3
 WAIT_S = 30.0
 KERNEL_QUERY = "SELECT document FROM kernels WHERE (source_hash, entry, block, device) = (?, ?, ?, ?)"
 MOST_LAUNCH_TIMES = 1024
-"""That a program is given: a quarter of the kernels that it may have itself."""
+"""Kernel times that a program is given: a quarter of its table, which leaves room for new ones."""
 LAUNCHES_QUERY = f"SELECT kernel, ns FROM launches WHERE device = ? ORDER BY rowid DESC LIMIT {MOST_LAUNCH_TIMES}"
 FORGET_LAUNCHES = "DELETE FROM launches WHERE rowid <= (SELECT max(rowid) FROM launches) - 16384"
 DEVICE_QUERY = "SELECT document FROM devices WHERE device = ?"
@@ -43,11 +43,11 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _allow_fits(_connection: sqlite3.Connection) -> None:
-    """Documents may hold fits, which a gpushare of version 1 would not understand; those without are as they were."""
+    """Documents may have fits, which version 1 would not understand; the other documents do not change."""
 
 
 def _create_launches(connection: sqlite3.Connection) -> None:
-    """Of kernels whose code is not known, by a number made of name and shape."""
+    """Times of kernels without known code, by a hash of name and shape."""
     connection.execute("CREATE TABLE launches (device TEXT, kernel TEXT, ns INTEGER, PRIMARY KEY (device, kernel))")
 
 
@@ -56,22 +56,22 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_create, _allow_
 
 
 class ProfileStore:
-    """Profiles by kernel source, entry, block shape and device; a later one of the same takes the place of the first.
+    """Profiles by kernel source, entry, block shape and device; a later profile replaces an earlier one.
 
     Args:
-        path: of the file, which appears with the first profile; None for the user's own.
+        path: path of the file, which is created with the first profile; None for the user's store.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = default_path() if path is None else path
 
     def save(self, profile: KernelProfile | DeviceProfile) -> None:
-        """Keeps it."""
+        """Stores a profile."""
         with self._open(to_write=True) as connection:
             _insert(connection, profile)
 
     def replace(self, before: Profile, after: Profile) -> bool:
-        """Keeps ``after`` in the place of ``before``, unless something else has come there meanwhile; tells whether."""
+        """Replaces ``before`` by ``after``, unless another process has changed it meanwhile; returns whether it did."""
         query, key = _query(before)
         with self._open(to_write=True) as connection:
             found = connection.execute(query, key).fetchone()
@@ -86,7 +86,7 @@ class ProfileStore:
         return self._profile(KernelProfile, found[0]) if found else None
 
     def device(self, name: str) -> DeviceProfile | None:
-        """What is known of this GPU, or None."""
+        """The profile of this GPU, or None."""
         found = self._documents(DEVICE_QUERY, (name,))
         return self._profile(DeviceProfile, found[0]) if found else None
 
@@ -101,9 +101,9 @@ class ProfileStore:
         return [self._profile(DeviceProfile, each) for each in found]
 
     def launch_times(self, device: str) -> list[tuple[int, int]]:
-        """Kernels of unmodified programs on this GPU: a number made of name and shape, and nanoseconds of a launch.
+        """Kernels of unmodified programs on this GPU: a hash of name and shape, and nanoseconds of a launch.
 
-        Those that were kept last, of which a program's page has room for its own beside them.
+        The most recent ones, in a number that leaves room in a program's page.
         """
         if not self.path.exists():
             return []
@@ -112,7 +112,7 @@ class ProfileStore:
         return [(int(kernel), int(ns)) for kernel, ns in found]
 
     def keep_launch_times(self, device: str, times: Sequence[tuple[int, int]]) -> None:
-        """Keeps them in the place of earlier ones of the same kernels."""
+        """Stores times; they replace earlier ones of the same kernels."""
         if not times:
             return
         rows = [(device, str(kernel), ns) for kernel, ns in times]
@@ -121,7 +121,7 @@ class ProfileStore:
             connection.execute(FORGET_LAUNCHES)
 
     def require_usable(self) -> None:
-        """Raise InvalidInput if the file is there, but is no store. Changes nothing."""
+        """Raises InvalidInput if the file exists and is not a store. Changes nothing."""
         if not self.path.exists():
             return
         try:
@@ -133,7 +133,7 @@ class ProfileStore:
     def _profile(self, kind: type[Profile], text: Any) -> Profile:
         try:
             document = json.loads(text)
-        except (TypeError, ValueError, RecursionError) as error:  # no text at all, no JSON, nested too deeply
+        except (TypeError, ValueError, RecursionError) as error:  # not text, not JSON, or nested too deeply
             raise InvalidInput(
                 f"{self.path}: is damaged: a profile in it is not JSON ({error}): name another file in "
                 "GPUSHARE_PROFILES, and measure or import its profiles again"
@@ -141,7 +141,7 @@ class ProfileStore:
         return from_document(kind, document, str(self.path))
 
     def _documents(self, query: str, values: tuple[str, ...] = ()) -> list[object]:
-        """Their texts, as they are kept."""
+        """The stored texts."""
         if not self.path.exists():
             return []
         with self._open(to_write=False) as connection:
@@ -170,7 +170,7 @@ def _insert(connection: sqlite3.Connection, profile: KernelProfile | DeviceProfi
 
 
 def _query(profile: KernelProfile | DeviceProfile) -> tuple[str, tuple[str, ...]]:
-    """For what is kept in the place of this profile, and the values of the query."""
+    """A query for the stored profile with this profile's key, and the query's values."""
     if isinstance(profile, DeviceProfile):
         return DEVICE_QUERY, (profile.conditions.device,)
     return KERNEL_QUERY, _columns(ProfileKey.of_profile(profile))
@@ -185,7 +185,7 @@ def _version(connection: sqlite3.Connection) -> int:
 
 
 def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
-    """Two processes may come here at once: the second waits, and finds the work done."""
+    """Upgrades the schema. A second process waits, and then finds it upgraded."""
     _require_known(_version(connection), path)
     if _version(connection) < SCHEMA_VERSION:
         connection.execute("BEGIN IMMEDIATE")
@@ -199,7 +199,7 @@ def _bring_up_to_date(connection: sqlite3.Connection, path: Path) -> None:
 def _require_known(found: int, path: Path) -> None:
     if found < 0:
         raise InvalidInput(
-            f"{path}: is no store of profiles: its schema is {found}, and gpushare numbers them from 0: name another "
+            f"{path}: is not a store of profiles: its schema is {found}, expected at least 0: name another "
             "file in GPUSHARE_PROFILES"
         )
     if found > SCHEMA_VERSION:

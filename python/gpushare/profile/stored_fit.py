@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fits as they are kept beside what was measured."""
+"""Fits that are stored with measurements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Profile = TypeVar("Profile", KernelProfile, DeviceProfile)
 
 
 def with_fit(profile: Profile) -> Profile:
-    """The profile with a fit of this version; a kernel's only if its GPU has a simulated device to be modelled on."""
+    """The profile with a fit of this version; for a kernel only if its GPU has a simulated device."""
     if isinstance(profile, DeviceProfile):
         return fitted_copies(profile)
     simulated = next((name for name, real in SIMULATED.items() if real == profile.conditions.device), None)

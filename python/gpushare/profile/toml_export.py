@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles as a TOML file, to be kept, compared and shipped. A curve is a table of columns."""
+"""Reads and writes profiles as TOML files. A curve is a table of columns."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LINE = 118
 
 @dataclass(frozen=True)
 class ProfileFile:
-    """What a file holds."""
+    """The contents of a file."""
 
     kernels: tuple[KernelProfile, ...]
     devices: tuple[DeviceProfile, ...]
 
 
 def write_profiles(path: Path, content: ProfileFile) -> None:
-    """Writes the file; it appears as a whole or not at all."""
+    """Writes the file atomically."""
     write_atomically(path, profiles_text(content))
 
 
@@ -53,7 +53,7 @@ def profiles_text(content: ProfileFile) -> str:
 
 
 def _table(place: Mapping[str, str], table: Mapping[str, Any]) -> Iterator[str]:
-    """Plain values first: what follows a header belongs to it."""
+    """Plain values come first: in TOML, values after a table header belong to that table."""
     inner = {key: value for key, value in table.items() if _is_table(value)}
     for key, value in table.items():
         if key not in inner:
@@ -87,10 +87,10 @@ def _assignment(key: str, value: Any) -> Iterator[str]:
 
 
 def read_profiles(path: Path) -> ProfileFile:
-    """What such a file holds.
+    """Reads a file of profiles.
 
     Raises:
-        InvalidInput: it cannot be read, is no TOML, or is no file of profiles; the message names file and key.
+        InvalidInput: it cannot be read, or is not TOML or not a file of profiles; the message names file and key.
     """
     try:
         data = tomllib.loads(path.read_text(encoding=ENCODING))
@@ -99,10 +99,10 @@ def read_profiles(path: Path) -> ProfileFile:
     except ValueError as error:
         raise InvalidInput(f"{path}: is not TOML: {error}") from error
     except RecursionError as error:
-        raise InvalidInput(f"{path}: lists or tables lie too deep in one another") from error
+        raise InvalidInput(f"{path}: lists or tables are nested too deeply") from error
     version = data.get("format")
     if version != FORMAT:
-        raise InvalidInput(f"{path}: is no file of profiles of format {FORMAT}: key 'format' is {version!r}")
+        raise InvalidInput(f"{path}: is not a file of profiles of format {FORMAT}: key 'format' is {version!r}")
     kernels = _all(data, "kernel", KernelProfile, path)
     return ProfileFile(tuple(kernels), tuple(_all(data, "device", DeviceProfile, path)))
 

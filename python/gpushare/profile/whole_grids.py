@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grids of few waves, whose time is no rate: they are simulated, and compared with what was measured.
+"""Simulates grids of few waves, which have no steady rate, and compares them with measurements.
 
-They also tell how much blocks differ. Groups of blocks seen from outside differ because an SM serves some before
-others, which costs no time; blocks that differ in work make the last wave longer.
+They also determine the variation of blocks. Groups of observed blocks differ because an SM serves some before others,
+which takes no extra time; blocks that differ in work make the last wave longer.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def without_scheduler(device: Device) -> Device:
 
 
 def best_variation_ratio(model: KernelModel, blocks: int, points: Sequence[Point], device: Device) -> float:
-    """That of ``VARIATION_RATIOS`` with which simulated grids end closest to the measured ones; 0 where there are none.
+    """The value of ``VARIATION_RATIOS`` that fits the measured grids best in simulation; 0 without any.
 
     Args:
-        model: of the kernel.
-        blocks: of the grid.
-        points: those that have a ``whole_ns`` count.
-        device: without a scheduler.
+        model: model of the kernel.
+        blocks: blocks of the grid.
+        points: the points; those with a ``whole_ns`` count.
+        device: the device without scheduling costs.
     """
     some = [each for each in points if each.whole_ns > 0]
     if not some:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conditions of what is being measured now."""
+"""The conditions of a measurement."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies between host and device: both directions, pinned and pageable host memory, from 1 KB to 256 MB."""
+"""Measures copies between host and device: both directions, pinned and pageable host memory, 1 KB to 256 MB."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEMORIES = {"pinned": _core.HostMemory.PINNED, "pageable": _core.HostMemory.PAGE
 
 
 def measure_device(device: CudaDevice, effort: Effort) -> DeviceProfile:
-    """All that is measured of the GPU itself."""
+    """Measures the data of a GPU that do not depend on a kernel."""
     sizes = copy_sizes()
     timer = _core.CopyTimer(device.core, sizes[-1])
     curves = tuple(_curve(timer, direction, memory, sizes, effort) for direction in DIRECTIONS for memory in MEMORIES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hardware counters of a launch, by CUPTI's range profiler: all of them in one pass on an H100."""
+"""Hardware counters of a launch, with CUPTI's range profiler: all of them in one pass on an H100."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ METRICS = {
     "l2_sectors": "lts__t_sectors.sum",
     "l2_requests_from_sms": "lts__t_requests_srcunit_tex.sum",
     "l2_sectors_from_sms": "lts__t_sectors_srcunit_tex.sum",
-    # Counting the sectors that hit would take a second pass; this ratio is made for one.
+    # Counting the sectors that hit would take a second pass; this ratio needs only one.
     "l2_hit_ratio": "LTS.TriageCompute.lts__average_t_sector_hit_rate_realtime.pct",
     "dram_read_bytes": "dram__bytes_read.sum",
     "dram_written_bytes": "dram__bytes_write.sum",
@@ -29,12 +29,12 @@ PERCENT = ("l2_hit_ratio",)
 
 
 def count(device: CudaDevice, program: _core.CudaProgram, restore: Callable[[], None]) -> Counters | str:
-    """The counters of one launch, or a sentence that says why there are none.
+    """The counters of one launch, or a sentence with the reason why there are none.
 
     Args:
-        device: where.
+        device: the device.
         program: the launch.
-        restore: puts the data back; called before every pass.
+        restore: restores the data; called before every pass.
     """
     try:
         profiler = _core.CounterProfiler(device.core, _library(), list(METRICS.values()))
@@ -44,7 +44,7 @@ def count(device: CudaDevice, program: _core.CudaProgram, restore: Callable[[], 
         values = dict(zip(METRICS, profiler.values(), strict=True))
         passes = profiler.passes
     except CudaError as error:
-        if not device.core.is_healthy:  # the kernel's fault, and not that of the counters
+        if not device.core.is_healthy:  # the kernel has failed, not the counters
             raise
         return f"no counters: {error}"
     return counters_of(values, passes)
@@ -68,5 +68,5 @@ def _library() -> str:
     except (pathfinder.DynamicLibNotFoundError, RuntimeError, OSError) as error:
         raise CudaError(f"libcupti.so was not found. Install: {INSTALL}") from error
     if path is None:
-        raise CudaError("libcupti.so is loaded, but nobody knows from where")
+        raise CudaError("libcupti.so is loaded, but its path is not known")
     return path

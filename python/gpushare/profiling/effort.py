@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much is measured: which points of a curve, how often, and for how long at most."""
+"""The effort of a measurement: points of a curve, repeats, and time limits."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ LARGEST_COPY_BYTES = 1 << 28
 
 @dataclass(frozen=True)
 class Effort:
-    """Of one profile. The defaults take some 2 s per kernel of the suite on an H100, making its data included.
+    """The effort for one profile. The defaults take about 2 s per kernel of the suite on an H100.
 
     Attributes:
-        alone_repeats: launches of the original, after one that warms up.
+        alone_repeats: launches of the original, after a warm-up.
         trial_repeats: trials per point; the one with the median rate counts.
-        trial_limit_ns: after this time a trial's workers leave at block boundary.
-        energy_ns: for how long energy is added up, at least.
+        trial_limit_ns: time after which a trial's workers stop at a block boundary.
+        energy_ns: least time over which energy is added up.
         copy_repeats: copies per size.
     """
 
@@ -32,7 +32,7 @@ class Effort:
 
 
 def sm_counts(sms: int) -> list[int]:
-    """Where a curve against SMs is measured: few in small steps, many in steps of eight, and all.
+    """Points of a curve against SMs: small steps at first, then steps of eight, and all SMs.
 
     >>> sm_counts(30)
     [1, 2, 4, 8, 12, 16, 24, 30]
@@ -42,7 +42,7 @@ def sm_counts(sms: int) -> list[int]:
 
 
 def residencies(most: int) -> list[int]:
-    """Where a curve against residency is measured: everywhere, or at about twelve points of many.
+    """Points of a curve against residency: all, or about twelve if there are many.
 
     >>> residencies(4), residencies(32)
     ([1, 2, 3, 4], [1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32])
@@ -53,7 +53,7 @@ def residencies(most: int) -> list[int]:
 
 
 def copy_sizes() -> list[int]:
-    """In bytes, each twice the one before.
+    """Sizes in bytes, each twice the previous one.
 
     >>> sizes = copy_sizes()
     >>> sizes[0], sizes[-1], len(sizes)

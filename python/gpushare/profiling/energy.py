@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy of a launch: what many of them took, divided among them."""
+"""Energy of a launch, as a mean over many."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpushare.backends.cuda.energy_meter import EnergyMeter, EnergyUnknownError
 from gpushare.profile.record import Energy
 
 LOOK_NS = 2_000_000
-"""Asking takes tens of microseconds, and the board seldom brings its counter up to date."""
+"""Reading takes tens of microseconds, and the board seldom updates its counter."""
 PATIENCE_NS = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one of many equal pieces of work took."""
+    """Energy and time of one of many equal pieces of work."""
 
     millijoules: float
     ns: float
@@ -25,13 +25,13 @@ class Share:
 
 
 def energy_of(meter: EnergyMeter, launch: Callable[[], int], restore: Callable[[], None], least_ns: int) -> Energy:
-    """Of one launch.
+    """Energy of one launch.
 
     Args:
-        meter: of the board.
-        launch: runs it once and returns how long it took, in nanoseconds.
-        restore: puts the data back.
-        least_ns: for how long energy is added up.
+        meter: the board's meter.
+        launch: runs it once and returns its duration in nanoseconds.
+        restore: restores the data.
+        least_ns: least time over which energy is added up.
     """
     took_ns: list[int] = []
 
@@ -52,9 +52,9 @@ def per_piece(
     least_ns: int,
     clock_ns: Callable[[], int] = time.monotonic_ns,
 ) -> Share:
-    """Repeats the work, and divides what the counter grew by between two of its updates by what was done meanwhile.
+    """Repeats the work, and divides the growth of the counter between two updates by the number of repeats.
 
-    The counter is brought up to date in steps of its own: from step to step it is exact, between them it lags.
+    The board updates its counter in steps: its value is exact at an update, and late between updates.
     """
     start_ns = asked_ns = clock_ns()
     known, pieces = millijoules(), 0
@@ -75,4 +75,4 @@ def per_piece(
         elif now_ns - begin[1] >= least_ns:
             done = pieces - begin[2]
             return Share((reading - begin[0]) / done, (now_ns - begin[1]) / done, done)
-    raise EnergyUnknownError("the board's counter stands still")
+    raise EnergyUnknownError("the board's counter does not change")

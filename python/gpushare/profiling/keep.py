@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures kernels one after the other, and keeps each profile as soon as it is there."""
+"""Measures kernels one after the other and stores each profile at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpushare.progress import tracked
 def measure_and_keep(
     device: CudaDevice, targets: Sequence[Target], store: ProfileStore, progress: bool | None = None
 ) -> tuple[list[KernelProfile], dict[str, str]]:
-    """The profiles, and by name why a kernel has none: one that cannot be compiled or launched does not end the rest.
+    """The profiles, and by name the reason why a kernel has none; such a kernel does not end the rest.
 
     Raises:
         CudaError: a kernel faulted or does not end, and the GPU is lost to this process; the message names it.

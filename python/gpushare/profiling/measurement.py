@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures one kernel, step by step: alone, in parts of the GPU, its blocks, its energy, its counters."""
+"""Measures one kernel: alone, on parts of the GPU, its blocks, its energy, its counters."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ CHUNK_TRIES = 3
 SAMPLES = 200
 LEAST_WAVES = 6
 LONGEST_WAIT_NS = 10_000_000_000
-"""For a first block to begin."""
+"""Longest wait for a first block to start, in nanoseconds."""
 SHORTEST_INTERVAL_NS = 5_000
 LONGEST_INTERVAL_NS = 100_000
 NO_ROOM = "a block of this launch has no room for a worker's registers or shared memory"
 
 
 def measure_kernel(device: CudaDevice, launch: Launch, effort: Effort | None = None) -> KernelProfile:
-    """The profile of a launch of CUDA code. Nothing else may use the GPU meanwhile.
+    """Measures the profile of a launch of CUDA code. The GPU must not be in use otherwise.
 
     Args:
-        device: where.
-        launch: the kernel with a grid and data; both should be large enough to fill the GPU.
-        effort: how much is measured.
+        device: the device.
+        launch: the kernel with a grid and data, both large enough to fill the GPU.
+        effort: the effort of the measurement.
 
     Raises:
-        InvalidInput: the launch cannot be run there.
-        CudaError: the kernel faults or does not end, or another program keeps its blocks from beginning.
+        InvalidInput: the launch cannot run on this device.
+        CudaError: the kernel faults or does not end, or another program prevents its blocks from starting.
     """
     try:
         return _Measurement(device, launch, effort or Effort()).profile()
@@ -52,7 +52,7 @@ def measure_kernel(device: CudaDevice, launch: Launch, effort: Effort | None = N
 
 
 class _Measurement:
-    """A launch that is on the GPU with its data."""
+    """A launch on the GPU with its data."""
 
     def __init__(self, device: CudaDevice, launch: Launch, effort: Effort) -> None:
         self.device = device
@@ -64,10 +64,10 @@ class _Measurement:
         code = self.loaded.code
         self.program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, self.loaded.packed)
         self.threads = math.prod(launch.block)
-        code.needs(launch.block, launch.shared_bytes)  # which permits the dynamic shared memory, or refuses it
+        code.needs(launch.block, launch.shared_bytes)  # this permits the dynamic shared memory, or refuses it
 
     def profile(self) -> KernelProfile:
-        """All steps; counters come last, since CUPTI leaves its mark on the context."""
+        """Measures all steps; counters come last, since CUPTI changes the state of the context."""
         alone_ns = self._alone_ns()
         figures: dict[str, Any] = self._resources()
         if figures["refusal"] is None:
@@ -91,7 +91,7 @@ class _Measurement:
         )
 
     def _resources(self) -> dict[str, Any]:
-        """What original and worker need of an SM."""
+        """Resources of original and worker on an SM."""
         compiled, code = self.loaded.compiled, self.loaded.code
         shape = (self.device.core, self.threads, self.launch.shared_bytes)
         found: dict[str, Any] = {
@@ -108,7 +108,7 @@ class _Measurement:
 
     @property
     def _residency(self) -> int:
-        """Of the worker."""
+        """Residency of the worker."""
         return self.loaded.code.occupancy(self.device.core, self.launch.block, self.launch.shared_bytes)
 
     def _launch_ns(self) -> int:
@@ -124,7 +124,7 @@ class _Measurement:
     def _trial(
         self, sms: int, residency: int, *, chunk: int, expected_ns: float, blocks: int = 0, limit_ns: int | None = None
     ) -> trial.Trial:
-        """With so many SMs and blocks per SM. One in which no block began says nothing: a longer one is made."""
+        """Runs a trial on these SMs at this residency. If no block starts within the limit, a longer one is run."""
         limit = self.effort.trial_limit_ns if limit_ns is None else limit_ns
         while True:
             made = self._one_trial(sms, residency, chunk, expected_ns, blocks, limit)
@@ -140,7 +140,7 @@ class _Measurement:
     def _one_trial(
         self, sms: int, residency: int, chunk: int, expected_ns: float, blocks: int, limit_ns: int
     ) -> trial.Trial:
-        """Data is put back before."""
+        """Runs one trial on restored data."""
         interval = min(expected_ns, limit_ns) / SAMPLES
         interval_ns = round(min(max(interval, SHORTEST_INTERVAL_NS), LONGEST_INTERVAL_NS))
         quotas = [residency] * sms + [0] * (self.sms - sms)
@@ -151,10 +151,10 @@ class _Measurement:
         )  # fmt: skip
 
     def _block_times(self, alone_ns: float) -> BlockTimes:
-        """From a trial of the first wave, and of the whole grid unless it takes very long."""
+        """Block times from a trial of the first wave, and of the whole grid unless it takes very long."""
         full = self._residency
         wave = min(self.launch.blocks, self.sms * full)
-        self._trial(self.sms, full, chunk=1, expected_ns=alone_ns, blocks=wave)  # workers, too, have a first time
+        self._trial(self.sms, full, chunk=1, expected_ns=alone_ns, blocks=wave)  # warms up the worker
         first = self._trial(self.sms, full, chunk=1, expected_ns=alone_ns, blocks=wave)
         first_ns = trial.mean_block_ns(first)
         limit_ns = max(self.effort.trial_limit_ns, round(4 * alone_ns))
@@ -174,7 +174,7 @@ class _Measurement:
         )
 
     def _chunk_for(self, block_ns: float) -> int:
-        """As the scheduler chooses it (worker_demand.hpp)."""
+        """The chunk size that the scheduler chooses (worker_demand.hpp)."""
         return int(min(max(WORK_PER_CLAIM_NS / block_ns, 1), MOST_PER_CLAIM)) if block_ns > 0 else 1
 
     def _curves(self, alone_ns: Sequence[int], times: BlockTimes) -> tuple[RateCurve, RateCurve]:

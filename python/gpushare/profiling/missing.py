@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that nobody has profiled yet are, before they run with others: Slate's first run of a kernel."""
+"""Profiles kernels without a profile before they run with others, as in Slate's first run of a kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENTRY = re.compile(r"\.entry\s+([\w$]+).*?^\}", re.MULTILINE | re.DOTALL)
 UNSET_VARIABLE = re.compile(
     r"^\s*(?:\.(?:visible|weak|extern|common)\s+)*\.global\s[^;={]*?([\w$]+)(?:\[\d*\])*\s*;", re.MULTILINE
 )
-"""A variable of the module that has no value to begin with: what it holds, kernels have written."""
+"""Variables of the module without an initializer; their values persist between launches."""
 
 
 def profile_before_runs(workloads: Sequence[Workload], backend: Backend, progress: bool | None = None) -> None:
@@ -45,23 +45,23 @@ def profile_before_runs(workloads: Sequence[Workload], backend: Backend, progres
 
 
 def measure_missing(workloads: Iterable[Workload], device: CudaDevice, progress: bool | None = None) -> dict[str, str]:
-    """Measures those kernels of the workloads that have no profile on this GPU, and keeps the profiles.
+    """Measures the kernels of the workloads that have no profile for this GPU, and stores the profiles.
 
-    Nothing else may use the GPU meanwhile.
+    The GPU must not be in use otherwise.
 
     Returns:
-        By name, why a kernel is left without a profile.
+        By name, the reason why a kernel has no profile.
 
     Raises:
-        InvalidInput: policies can use no profile of this GPU.
+        InvalidInput: policies cannot use profiles of this GPU.
         CompileError: a kernel does not compile.
         CudaError: a kernel faulted or does not end.
     """
     gpu = device.description.name
     require(
         simulated_stand_in(gpu) is not None,
-        f"profile_missing: of {gpu} policies can use no profiles, since nobody has said how fast its memory is; "
-        f"only of {', '.join(SIMULATED.values())}",
+        f"profile_missing: policies cannot use profiles of {gpu}, since the bandwidth of its memory is not known; "
+        f"they can for {', '.join(SIMULATED.values())}",
     )
     missing = [each for each in largest_launches(workloads) if kernel_profile(each.kernel, each.block, gpu) is None]
     reasons = {each: _why_not(each, device) for each in missing}
@@ -74,16 +74,16 @@ def measure_missing(workloads: Iterable[Workload], device: CudaDevice, progress:
 
 
 def _why_not(launch: Launch, device: CudaDevice) -> str | None:
-    """Why no profile of it would help, or why it cannot be run again and again."""
+    """The reason why a profile would be of no use, or why the kernel cannot be repeated."""
     compiled = device.compiled(launch.kernel)
     if compiled.refusal is not None:
         return f"it runs as a whole: {compiled.refusal}"
     kept = variables_of_its_own(compiled.ptx, compiled.symbol)
-    return f"it keeps what nobody puts back before it runs again, in {', '.join(kept)}" if kept else None
+    return f"its results depend on earlier launches, through {', '.join(kept)}" if kept else None
 
 
 def variables_of_its_own(ptx: str, symbol: str) -> list[str]:
-    r"""The variables in device memory by which a run of this kernel may differ from the one before.
+    r"""The variables in device memory through which a launch can depend on earlier ones.
 
     >>> variables_of_its_own(".global .align 4 .u32 turn;\n.entry k()\n{\natom.global.add.u32 %r1, [turn], 1;\n}", "k")
     ['turn']
@@ -92,6 +92,6 @@ def variables_of_its_own(ptx: str, symbol: str) -> list[str]:
     """
     code = ENTRY.sub(lambda entry: entry[0] if entry[1] == symbol else "", ptx)
     names = [found[1] for found in UNSET_VARIABLE.finditer(code)]
-    # Headers declare hundreds that nobody mentions again.
+    # Headers declare hundreds that are not used.
     used = [name for name in names if len(re.findall(rf"(?<![\w$]){re.escape(name)}(?![\w$])", code)) > 1]
     return [demangled(name) or name for name in used]

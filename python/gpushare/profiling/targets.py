@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be profiled: kernels of the suite, of a workload file, or of a source file."""
+"""Targets of profiling: kernels of the suite, of a workload file, or of a source file."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gpushare.suite import KERNELS
 
 @dataclass(frozen=True)
 class Target:
-    """A launch that is made, with its data, when its turn comes."""
+    """A launch; its data is generated when it is measured."""
 
     name: str
     make: Callable[[], Launch]
 
 
 def of_suite(names: Sequence[str], size: str = "large") -> list[Target]:
-    """Kernels of the suite by name, all of them without a name.
+    """Kernels of the suite by name; without names all of them.
 
     >>> [target.name for target in of_suite(["triad"])]
     ['triad']
@@ -47,7 +47,7 @@ def _suite_launch(name: str, size: str) -> Launch:
 
 
 def of_workload(workload: Workload) -> list[Target]:
-    """Its kernels, by their largest launches."""
+    """The workload's kernels, each by its largest launch."""
     launches = largest_launches([workload])
     if not launches:
         raise InvalidInput(f"workload {workload.name!r} launches no CUDA code, so there is nothing to measure")
@@ -55,12 +55,12 @@ def of_workload(workload: Workload) -> list[Target]:
 
 
 def target_of(launch: Launch) -> Target:
-    """A launch that is at hand."""
+    """The target of an existing launch."""
     return Target(launch.kernel.name, lambda: launch)
 
 
 def largest_launches(workloads: Iterable[Workload]) -> list[Launch]:
-    """Of CUDA code, once per kernel and block shape: those with the largest grid."""
+    """The launch with the largest grid for each CUDA kernel and block shape."""
     largest: dict[tuple[Kernel, Any], Launch] = {}
     applications = (application for workload in workloads for application in workload.applications)
     for launch in (launch for application in applications for _, launch in application.launches() if launch.is_real):

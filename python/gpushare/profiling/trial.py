@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the samples of a trial say: rates, waves, variation. Arithmetic on arrays; needs no GPU."""
+"""Evaluates the samples of a trial: rates, waves, variation. Arithmetic on arrays, without a GPU."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 
 LEAST_GROUPS = 3
 LEAST_WAVES = 3
-"""A window of fewer waves says less than the whole grid, where that has been run to its end."""
+"""With fewer waves in the window, the whole grid is used instead, if it was run to its end."""
 MIDDLE = (0.2, 0.8)
-"""Of the grid: between its first and its last waves."""
+"""Part of the grid between its first and its last waves."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A launch under fixed quotas, sample by sample.
+    """A launch under fixed quotas, as a series of samples.
 
     Attributes:
-        blocks: that were to run.
+        blocks: number of blocks of the grid.
         wanted: workers that the quotas allow.
-        limit_ns: when the workers were told to leave.
-        finished: have all blocks ended?
-        end_ns: when no worker was left.
-        time_ns: per sample, from the launch on.
-        claimed: blocks, per sample.
-        workers: per sample and SM.
-        done: blocks, per sample and SM.
+        limit_ns: time at which the workers were told to stop.
+        finished: whether all blocks have ended.
+        end_ns: time at which no worker was left.
+        time_ns: per sample, time since the launch.
+        claimed: claimed blocks, per sample.
+        workers: workers, per sample and SM.
+        done: finished blocks, per sample and SM.
         busy_ns: time spent on them, per sample and SM.
     """
 
@@ -45,24 +45,24 @@ class Trial:
 
     @staticmethod
     def of_core(trial: Any, *, blocks: int, wanted: int, limit_ns: int) -> Trial:
-        """From what the core returns."""
+        """From the core's result."""
         columns = {name: getattr(trial, name) for name in ("time_ns", "claimed", "workers", "done", "busy_ns")}
         return Trial(blocks, wanted, limit_ns, trial.finished, trial.end_ns, **columns)
 
     @property
     def total_done(self) -> np.ndarray:
-        """Over the SMs."""
+        """Finished blocks, summed over the SMs."""
         return self.done.sum(axis=1)
 
     @property
     def total_busy_ns(self) -> np.ndarray:
-        """Over the SMs."""
+        """Time spent on them, summed over the SMs."""
         return self.busy_ns.sum(axis=1)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Blocks that ended in a window, and what they took each."""
+    """Blocks that ended in a window, and their mean duration."""
 
     blocks: int
     window_ns: int
@@ -76,9 +76,9 @@ class Rate:
 
 
 def rate_of(trial: Trial) -> Rate:
-    """How fast it went with all workers at their place; as a whole, where there was no such time.
+    """The rate with all workers resident; of the whole trial, if there was no such window.
 
-    Of a grid of few waves a window would see too few, and at which moments it begins and ends would matter too much.
+    For a grid of few waves a window would have too few blocks, and its exact start and end would matter too much.
     """
     whole_ns = trial.end_ns if trial.finished else 0
     first, last = _steady(trial)
@@ -93,10 +93,10 @@ def rate_of(trial: Trial) -> Rate:
 
 
 def _steady(trial: Trial) -> tuple[int, int]:
-    """First and last sample of the time in which all workers worked.
+    """First and last sample of the window in which all workers worked.
 
-    Blocks that take equally long end in bursts. Both samples are such that a burst has just ended: the first is when
-    every place has ended a block, the last is the earliest with as many blocks as were done in the end.
+    Blocks of equal duration end in bursts. Both samples are taken just after a burst: the first when every place has
+    ended a block, the last is the earliest with the final number of blocks.
     """
     everybody = trial.workers.sum(axis=1) >= trial.wanted
     warm = trial.total_done >= trial.wanted
@@ -108,7 +108,7 @@ def _steady(trial: Trial) -> tuple[int, int]:
 
 
 def steady_block_ns(trial: Trial) -> float:
-    """Time per block and place with all places in use; with some of them idle at the end where there is no such time.
+    """Time per block and place with all places in use; of the whole trial, if there was no such window.
 
     >>> done, workers = np.array([[0], [2], [4], [6]]), np.full((4, 1), 2)
     >>> time_ns = np.array([50, 1050, 2050, 3050])
@@ -121,12 +121,12 @@ def steady_block_ns(trial: Trial) -> float:
 
 
 def mean_block_ns(trial: Trial) -> float:
-    """Of all blocks that ended."""
+    """Mean duration of all blocks that ended."""
     return float(trial.total_busy_ns[-1]) / max(int(trial.total_done[-1]), 1)
 
 
 def tail_block_ns(trial: Trial) -> float | None:
-    """Mean time of the blocks that ended last, one per place; None where the grid is too small or did not end."""
+    """Mean time of the last blocks, one per place; None if the grid is too small or did not end."""
     if not trial.finished or trial.blocks < 3 * trial.wanted:
         return None
     before = trial.blocks - trial.wanted

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unmodified CUDA programs under the scheduler: what ``gpushare run`` does, and what the server does about them."""
+"""Scheduling of unmodified CUDA programs: ``gpushare run``, and the server's side of it."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program's connection to the server that schedules it.
 
-Where the server ends, the program goes on, free, and joins the next one.
+If the server ends, the program continues without scheduling, and joins the next server.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from gpushare.daemon.settings import PROGRAMS
 
 LOG = logging.getLogger("gpushare.programs")
 PAUSE_S = 0.5
-"""Between tries to join a server again."""
+"""Interval between attempts to join a server again, in seconds."""
 
 
 class Attachment:
-    """From the first connection until it is closed.
+    """A connection, from the first attempt until it is closed.
 
     Args:
-        page: of the program.
-        path: of the server's socket.
-        trusted_uids: users that the server may belong to; None: any.
+        page: the program's shared page.
+        path: path of the server's socket.
+        trusted_uids: users that are trusted as owners of the server; None: all.
         application: name, priority and weight, as the server takes them.
 
     Raises:
         DaemonGoneError: there is no server.
-        RefusedError: the server refuses the user, or what is asked for.
+        RefusedError: the server refuses the user, or the requested priority or weight.
         InvalidInput: the server schedules no programs.
     """
 
@@ -54,7 +54,7 @@ class Attachment:
         return not self._lost.is_set()
 
     def status(self) -> dict[str, Any] | None:
-        """What the server knows of the program; None where there is no server."""
+        """The server's data about the program; None without a server."""
         try:
             found = self._link.request("status", timeout_s=5)
         except (ConnectionError, InvalidInput, TimeoutError):
@@ -65,7 +65,7 @@ class Attachment:
         return next(own, None)
 
     def close(self) -> None:
-        """The program is not scheduled any more."""
+        """Ends the scheduling of the program."""
         self._closed.set()
         self._lost.set()
         self._link.close()
@@ -80,12 +80,12 @@ class Attachment:
             link.close()
             raise
         self._lost.clear()
-        if link.lost is not None:  # before it was cleared, and said so in vain
+        if link.lost is not None:  # the loss came before the page was cleared, so its handling had no effect
             self._lost.set()
         return link
 
     def _let_go(self) -> None:
-        """Without a server no one else would let a program go on that is held."""
+        """Releases the program's held launches, which no server would release any more."""
         self._page.free_program()
         self._lost.set()
 
@@ -97,5 +97,5 @@ class Attachment:
             try:
                 self._link = self._joined()
                 LOG.info("joined the server again")
-            except Exception as error:  # of whatever kind: the next server may take it
+            except Exception as error:  # any exception: the next server may accept it
                 LOG.debug("no server to join: %s", error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of a program that use the GPU past gpushare's library: found by what they have mapped."""
+"""Finds processes of a program that use the GPU without gpushare's library, by their mapped files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DRIVER = "libcuda.so."
 
 @dataclass
 class Escaped:
-    """A process that uses the driver past the library.
+    """A process that uses the driver without the library.
 
     Attributes:
-        pid: of the process.
-        name: of its program.
-        gpu_s: seconds for which the GPU ran its kernels, by NVML; None where NVML does not tell.
+        pid: process id.
+        name: name of its program.
+        gpu_s: seconds of GPU time of its kernels, from NVML; None where NVML has no data.
     """
 
     pid: int
@@ -32,11 +32,11 @@ class Escaped:
 
 @dataclass
 class Coverage:
-    """What was seen of a program, and what was not.
+    """The observed part of a program's GPU time.
 
     Attributes:
         root: its first process.
-        escaped: its processes that use the driver past the library, by process id.
+        escaped: its processes that use the driver without the library, by process id.
     """
 
     root: int
@@ -45,7 +45,7 @@ class Coverage:
     _looked_s: float = field(default_factory=time.monotonic)
 
     def look(self) -> None:
-        """Goes through the program's processes. Takes about a millisecond for each ten."""
+        """Checks the program's processes. Takes about a millisecond per ten processes."""
         now_s = time.monotonic()
         for pid in descendants(self.root):
             if pid not in self.escaped and _escapes(pid):
@@ -55,7 +55,7 @@ class Coverage:
         self._looked_s = now_s
 
     def ratio(self, seen_gpu_s: float) -> float | None:
-        """GPU time that was seen, of all that is known of; None where some of it cannot be told."""
+        """Observed GPU time relative to all that is known; None where a part is not known."""
         missed = [each.gpu_s for each in self.escaped.values()]
         known = [each for each in missed if each is not None]
         if len(known) < len(missed):
@@ -80,21 +80,21 @@ class _Usage:
 
     @staticmethod
     def opened() -> _Usage:
-        """Without NVML it tells nothing."""
+        """Opens NVML; without it there is no data."""
         try:
             import pynvml
 
             pynvml.nvmlInit()
-        except Exception:  # whatever is wrong with it
+        except Exception:  # any error of NVML
             return _Usage(None)
         return _Usage(pynvml)
 
     def shares(self) -> dict[int, float]:
-        """Since the last call, of 1, by process."""
+        """Shares since the last call, in 0..1, by process."""
         found: dict[int, float] = {}
         if self._nvml is None:
             return found
-        with suppress(Exception):  # no process has run anything lately, for one
+        with suppress(Exception):  # for example, no process has run a kernel lately
             for number in range(self._nvml.nvmlDeviceGetCount()):
                 device = self._nvml.nvmlDeviceGetHandleByIndex(number)
                 for sample in self._nvml.nvmlDeviceGetProcessUtilization(device, self._since_us):
@@ -104,7 +104,7 @@ class _Usage:
 
 
 def descendants(root: int) -> list[int]:
-    """The process and all that it has started, and these, as far as they still have a parent among them."""
+    """The process and all its descendants that still have a parent among them."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -118,10 +118,10 @@ def descendants(root: int) -> list[int]:
 
 
 def _escapes(pid: int) -> bool:
-    """Has it mapped the driver, and not the library?"""
+    """Whether it has mapped the driver, and not the library."""
     try:
         lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
-    except OSError:  # it has ended, or is another user's
+    except OSError:  # it has ended, or belongs to another user
         return False
     mapped = {line.split(maxsplit=5)[-1] for line in lines}
     names = {os.path.basename(name) for name in mapped}

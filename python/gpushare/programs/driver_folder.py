@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder in which a program finds gpushare's library in the place of the CUDA driver, and the driver behind it."""
+"""The folder in which a program finds gpushare's library under the CUDA driver's name, and the driver itself."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gpushare._core import CudaError
 LIBRARY = Path(_core.__file__).parent / "intercept" / "libcuda.so.1"
 DRIVER = "libcuda.so.1"
 DRIVER_BEHIND = "libcuda-real.so"
-"""What gpushare's library is linked to."""
+"""The name that gpushare's library is linked to."""
 PAGE_VARIABLE = "GPUSHARE_PROGRAM"
-"""Where a program's processes find the memory by which they are scheduled."""
+"""The environment variable that locates the scheduling page for a program's processes."""
 
 
 def driver_file() -> Path:
-    """The file of the CUDA driver: GPUSHARE_LIBCUDA, else what the loader finds.
+    """The file of the CUDA driver: GPUSHARE_LIBCUDA, else the loader's result.
 
     Raises:
         CudaError: there is none, or gpushare was built without its library.
@@ -37,14 +37,14 @@ def driver_file() -> Path:
     try:
         ctypes.CDLL(DRIVER)
     except OSError as error:
-        raise CudaError(f"there is no CUDA driver ({error}): gpushare doctor says what is missing") from None
+        raise CudaError(f"there is no CUDA driver ({error}): run gpushare doctor") from None
     found = [line.split(maxsplit=5)[-1] for line in Path("/proc/self/maps").read_text(errors="replace").splitlines()]
     return next(Path(name).resolve() for name in found if Path(name).name.startswith("libcuda.so"))
 
 
 @contextmanager
 def driver_folder() -> Iterator[Path]:
-    """The folder, while programs use it.
+    """The folder, which exists while programs use it.
 
     Raises:
         CudaError: there is no driver, or gpushare was built without its library.
@@ -59,12 +59,12 @@ def driver_folder() -> Iterator[Path]:
 
 
 def environment(folder: Path, page: int, others: Mapping[str, str]) -> dict[str, str]:
-    """That of a program: it finds the folder first, and its page.
+    """The environment of a program, in which it finds the folder first, and its page.
 
     Args:
         folder: see :func:`driver_folder`.
-        page: the descriptor of its page in this process, which outlives the program.
-        others: what else is in its environment.
+        page: descriptor of its page in this process, which outlives the program.
+        others: the other variables of its environment.
     """
     behind = others.get("LD_LIBRARY_PATH")
     return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a program would pass gpushare's library by, as far as its file tells: ``gpushare doctor -- COMMAND``."""
+"""Predicts from a program's file whether it would use the driver without gpushare: ``gpushare doctor -- COMMAND``."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ DRIVER_PATH = b"/libcuda.so"
 
 
 def findings_of(command: tuple[str, ...]) -> list[Finding]:
-    """Of the command's program, and of the interpreter that a script names."""
+    """Findings for the command's program, and for the interpreter of a script."""
     if PAGE_VARIABLE in os.environ:
-        fix = "run it outside of gpushare run"
-        return [Finding(PROGRAM, State.BROKEN, "this is a program of gpushare run already", fix=fix)]
+        fix = "run it without gpushare run"
+        return [Finding(PROGRAM, State.BROKEN, "this process already runs under gpushare run", fix=fix)]
     found = shutil.which(command[0])
     if found is None:
         return [Finding(PROGRAM, State.BROKEN, f"there is no program {command[0]!r} that can be run")]
@@ -38,7 +38,7 @@ def findings_of(command: tuple[str, ...]) -> list[Finding]:
 
 
 def escapes_of(file: Path) -> tuple[str, ...]:
-    """Why launches of this program would not be seen; nothing where they would, or where only running it can tell."""
+    """Reasons why launches of this program would not be observed; empty if there are none that the file shows."""
     problems = []
     mode = file.stat().st_mode
     if mode & (stat.S_ISUID | stat.S_ISGID):
@@ -51,7 +51,7 @@ def escapes_of(file: Path) -> tuple[str, ...]:
         return (*problems, "it is a 32-bit program, for which there is no CUDA driver")
     kinds, tags = _segments(content)
     if INTERPRETER not in kinds:
-        problems.append("it is linked statically: nothing can stand between it and the driver")
+        problems.append("it is linked statically, so the driver cannot be replaced")
     if RPATH in tags:
         problems.append("it has a DT_RPATH, which the loader searches before LD_LIBRARY_PATH: link it with RUNPATH")
     if DRIVER_PATH in content:
@@ -61,13 +61,13 @@ def escapes_of(file: Path) -> tuple[str, ...]:
 
 def _of_driver() -> Finding:
     try:
-        return Finding("driver", State.GOOD, f"{driver_file()} stands behind gpushare's library")
-    except Exception as error:  # whatever is wrong with it is what doctor is to tell
+        return Finding("driver", State.GOOD, f"{driver_file()} is used through gpushare's library")
+    except Exception as error:  # doctor reports any error
         return Finding("driver", State.BROKEN, str(error), fix="gpushare doctor")
 
 
 def _with_interpreter(program: Path) -> list[Path]:
-    """Also the interpreter in a script's first line."""
+    """The program, and the interpreter in a script's first line."""
     program = program.resolve()
     with program.open("rb") as opened:
         first = opened.readline(4096)
@@ -81,7 +81,7 @@ def _with_interpreter(program: Path) -> list[Path]:
 
 
 def _segments(content: bytes) -> tuple[set[int], set[int]]:
-    """Kinds of the program's segments, and tags of its dynamic section."""
+    """Types of the program's segments, and tags of its dynamic section."""
     kinds, tags = set(), set()
     try:
         (offset,) = struct.unpack_from("<Q", content, 32)
@@ -91,6 +91,6 @@ def _segments(content: bytes) -> tuple[set[int], set[int]]:
             kinds.add(kind)
             if kind == DYNAMIC:
                 tags |= {tag for tag, _ in struct.iter_unpack("<qQ", content[at : at + length // 16 * 16])}
-    except struct.error:  # it is cut off; running it will say so
+    except struct.error:  # the file is truncated; running it will report that
         kinds.add(INTERPRETER)
     return kinds, tags

@@ -19,20 +19,20 @@ from gpushare.recorded.interrupts import signals_for_program
 
 LOG = logging.getLogger("gpushare.programs")
 PATIENCE_S = 0.02
-"""Until the place of a process that has been killed is free again."""
+"""Time until a killed process's entry is free again, in seconds."""
 LOOKS_PER_LOOK_FURTHER = 25
 
 
 @dataclass(frozen=True)
 class EndedProgram:
-    """What is known of a program that has ended.
+    """Data about a program that has ended.
 
     Attributes:
         code: its exit code; negative where a signal ended it.
-        wall_s: it has run for so long.
-        processes: how many have used CUDA for longer than a moment.
-        totals: of all of them.
-        kernels: that were launched, with their shapes.
+        wall_s: its wall-clock time, in seconds.
+        processes: number of its processes that have used CUDA for longer than a moment.
+        totals: totals over all of them.
+        kernels: the launched kernels, with their shapes.
     """
 
     code: int
@@ -47,15 +47,15 @@ class NoProgramError(InvalidInput):
 
 
 class NotRunnableError(InvalidInput):
-    """The file is no program, or may not be run."""
+    """The file is not a program, or may not be executed."""
 
 
 class ProcessWatch:
-    """Gives back the places of processes that have ended without a word, as by ``kill -9``, and counts all.
+    """Frees the entries of processes that have ended without notice, as after ``kill -9``, and counts all processes.
 
     Args:
-        page: of the program.
-        look: called now and then.
+        page: the program's shared page.
+        look: called periodically.
     """
 
     def __init__(self, page: _core.ProgramPage, look: Callable[[], None]) -> None:
@@ -67,7 +67,7 @@ class ProcessWatch:
         self._thread.start()
 
     def end(self) -> int:
-        """How many there were."""
+        """Stops, and returns the number of processes."""
         self._ended.set()
         self._thread.join()
         self._look()
@@ -81,8 +81,8 @@ class ProcessWatch:
             if looks % LOOKS_PER_LOOK_FURTHER == 0:
                 try:
                     self._look_further()
-                except Exception:  # of whatever kind: places of dead processes are given back all the same
-                    LOG.exception("processes cannot be looked at")
+                except Exception:  # any exception: entries of dead processes are freed all the same
+                    LOG.exception("processes cannot be checked")
 
     def _look(self) -> None:
         self._seen.update(self._page.processes())
@@ -93,16 +93,18 @@ def found_program(command: Sequence[str]) -> str:
     """The file that the command runs.
 
     Raises:
-        InvalidInput: there is none, or this is a program within a program.
+        InvalidInput: there is none, or this process already runs under gpushare run.
     """
     if PAGE_VARIABLE in os.environ:
-        raise InvalidInput("this is a program of gpushare run already: what it starts is scheduled with it")
+        raise InvalidInput(
+            "this process already runs under gpushare run: programs that it starts are scheduled with it"
+        )
     if not command:
         raise InvalidInput("no program: gpushare run -- PROGRAM ARGUMENTS...")
     found = shutil.which(command[0])
     if found is None:
         if os.path.exists(command[0]):
-            raise NotRunnableError(f"{command[0]!r} is no program that can be run: is it executable?")
+            raise NotRunnableError(f"{command[0]!r} is not a program that can be run: is it executable?")
         raise NoProgramError(f"no program {command[0]!r}: it is neither a file that can be run nor on the PATH")
     return found
 
@@ -117,7 +119,7 @@ def run_program(
 
     Args:
         command: the program and its arguments.
-        page: of the program.
+        page: the program's shared page.
         on_start: called with its process id.
         look: called twice a second from then on.
 

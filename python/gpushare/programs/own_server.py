@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server that schedules a program: one that is there, or one that is started for it and that others may join."""
+"""Finds a server for a program, or starts one that other programs may join."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Se
     """The socket of a server, and the users that may own it; None: any.
 
     Args:
-        server: named by the user.
-        policy: for one that is started.
+        server: the socket that the user names.
+        policy: policy of a server that is started.
 
     Raises:
-        InvalidInput: a server is there, which has a policy already; or it does not know this policy.
-        DaemonGoneError: the one that was started has ended.
+        InvalidInput: a server with a policy is running already; or there is no such policy.
+        DaemonGoneError: the server that was started has ended.
     """
     if server is not None:
         return server, None
@@ -50,13 +50,13 @@ def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Se
 
 
 def _start(path: Path, policy: str) -> None:
-    """Two programs may do so at once: then one server ends at once, and both join the other."""
+    """Two programs may start one at the same time: then one server ends at once, and both join the other."""
     settings = os.memfd_create("settings")
-    os.write(settings, f"highest_priority = {PRIORITIES[1]}\n".encode())  # the user's programs are all that there are
+    os.write(settings, f"highest_priority = {PRIORITIES[1]}\n".encode())  # the server has only this user's programs
     command = [*COMMAND, "--device", PROGRAMS, "--policy", policy, "--socket", str(path)]
     command += ["--config", f"/proc/self/fd/{settings}"]
     log = path.with_name(f"{path.name}.log")
-    with os.fdopen(settings), log.open("ab") as file:  # not this command's output, which may be read to its end
+    with os.fdopen(settings), log.open("ab") as file:  # not this command's output: its reader may wait for the end
         server = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True, pass_fds=[settings]
         )
@@ -70,6 +70,6 @@ def _start(path: Path, policy: str) -> None:
 
 
 def last_line(log: Path) -> str:
-    """Why a server has ended, as far as it says so."""
+    """The reason why a server has ended, if its log has one."""
     lines = log.read_text(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "its log is empty"

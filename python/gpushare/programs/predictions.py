@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the kernels of programs took in earlier runs, by name and shape, on the GPU that is here."""
+"""Kernel times of programs in earlier runs, by name and shape, for this machine's GPU."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ LOG = logging.getLogger("gpushare.programs")
 
 
 def gpu_name() -> str:
-    """That of the first GPU, by NVML, which needs no context; "" where it does not tell."""
+    """Name of the first GPU, from NVML, which needs no context; "" where it is not known."""
     try:
         import pynvml
 
         pynvml.nvmlInit()
         name = pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(0))
-    except Exception:  # whatever is wrong with it: predictions are a help and no more
+    except Exception:  # any error: predictions are optional
         return ""
     return name if isinstance(name, str) else name.decode(errors="replace")
 
 
 def known_times(page: _core.ProgramPage) -> None:
-    """Gives the program's page what the store has."""
+    """Copies stored times to the program's page."""
     try:
         for key, ns in ProfileStore().launch_times(gpu_name()):
             page.predict(key, ns)
@@ -35,9 +35,9 @@ def known_times(page: _core.ProgramPage) -> None:
 
 
 def keep_times(kernels: Iterable[_core.ProgramKernel]) -> None:
-    """Keeps what was measured, for the next run."""
+    """Stores the measured times for the next run."""
     measured = [(each.key, each.predicted_ns) for each in kernels if each.samples]
     try:
         ProfileStore().keep_launch_times(gpu_name(), measured)
     except (InvalidInput, OSError) as error:
-        LOG.warning("times of this run are not kept: %s", error)
+        LOG.warning("times of this run are not stored: %s", error)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program has done with the GPU, as far as gpushare's library has seen it."""
+"""Report of a program's use of the GPU, as observed by gpushare's library."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from gpushare import _core
 from gpushare.kernels.entry_names import demangled
 
 LEAST_COVERAGE = 0.95
-"""A program of which less is seen is warned of."""
+"""Below this coverage a warning is printed."""
 
 
 @dataclass(frozen=True)
 class Launches:
-    """Of one kernel, one kind, or one library.
+    """Launches of one kernel, one kind, or one library.
 
     Attributes:
-        name: what they have in common.
-        launches: how many.
-        gpu_s: seconds on the GPU: launches times what one is predicted to take.
+        name: the kernel, kind or library.
+        launches: number of launches.
+        gpu_s: seconds on the GPU: launches times the predicted time of one.
     """
 
     name: str
@@ -31,22 +31,23 @@ class Launches:
 
 @dataclass(frozen=True)
 class ProgramReport:
-    """Times in seconds.
+    """The report; times are in seconds.
 
     Attributes:
-        name: of the program.
-        wall_s: from its start to its end.
-        launches: in all; a graph is one. More than those by kernel where there was no room for all kernels.
-        gpu_s: GPU time of what it has launched.
-        held_s: its threads have waited for the lease, in all.
-        limited_s: its threads have waited because too much was under way.
-        let_go: waits that the longest hold has ended.
-        coverage_ratio: GPU time that was seen, of all; None where it cannot be told.
-        escaped: processes that used the driver past the library.
-        processes: how many have used CUDA.
-        by_kernel: most GPU time first.
-        by_kind: likewise.
-        by_library: likewise.
+        name: name of the program.
+        wall_s: time from its start to its end.
+        launches: all launches; a graph counts as one. More than the sum over kernels where the table had no room for
+            all kernels.
+        gpu_s: GPU time of its launches.
+        held_s: total time of its threads waiting for the lease.
+        limited_s: total time of its threads waiting because too much work was in flight.
+        let_go: number of waits that the longest hold ended.
+        coverage_ratio: observed GPU time relative to all; None where it is not known.
+        escaped: processes that used the driver without the library.
+        processes: number of processes that have used CUDA.
+        by_kernel: launches by kernel, most GPU time first.
+        by_kind: launches by kind, most GPU time first.
+        by_library: launches by library, most GPU time first.
     """
 
     name: str
@@ -65,21 +66,21 @@ class ProgramReport:
 
     @property
     def untold(self) -> int:
-        """Launches of kernels for which there was no room."""
+        """Launches of kernels for which the table had no room."""
         return max(self.launches - sum(each.launches for each in self.by_kind), 0)
 
     @property
     def gpu_ratio(self) -> float:
-        """Its GPU time, of the time that it ran."""
+        """Its GPU time relative to its wall-clock time."""
         return self.gpu_s / self.wall_s if self.wall_s > 0 else 0.0
 
     @property
     def is_covered(self) -> bool:
-        """Whether enough of it was seen."""
+        """Whether enough of its GPU time was observed."""
         return not self.escaped or (self.coverage_ratio or 0.0) >= LEAST_COVERAGE
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The report for JSON."""
         return asdict(self) | {"gpu_ratio": self.gpu_ratio}
 
 
@@ -92,16 +93,16 @@ def report_of(
     escaped: Iterable[str] = (),
     coverage_of: Callable[[float], float | None] = lambda _: 1.0,
 ) -> ProgramReport:
-    """Puts it together.
+    """Makes the report.
 
     Args:
-        name: of the program.
-        wall_s: it ran for so long.
-        kernels: as its page has them.
-        totals: of its processes.
-        processes: how many have used CUDA.
-        escaped: processes that used the driver past the library.
-        coverage_of: the share of GPU time that was seen, by the seconds that were.
+        name: name of the program.
+        wall_s: its wall-clock time, in seconds.
+        kernels: the kernels of its page.
+        totals: the totals of its processes.
+        processes: number of processes that have used CUDA.
+        escaped: processes that used the driver without the library.
+        coverage_of: maps observed seconds of GPU time to their share of all.
     """
     kernels = [each for each in kernels if each.launches > 0]
     gpu_s = sum(map(gpu_s_of, kernels))
@@ -123,9 +124,9 @@ def report_of(
 
 
 def gpu_s_of(kernel: _core.ProgramKernel) -> float:
-    """Seconds on the GPU of all its launches, as one is predicted.
+    """Seconds on the GPU of all its launches, from the prediction of one.
 
-    That is the smallest time that was measured, which follows longer ones slowly: what the host took is in the others.
+    The prediction follows the smallest measured time, and longer ones slowly, since those include time of the host.
     """
     return kernel.launches * kernel.predicted_ns / 1e9
 

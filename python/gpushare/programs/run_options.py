@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program is run with."""
+"""Parsing of options of ``gpushare run``."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ LEAST_MEMORY = 1 << 20
 
 
 def bytes_in(text: str) -> int:
-    """A size with its unit.
+    """The bytes of a size with its unit.
 
     Raises:
-        InvalidInput: it is none, or below a MiB, with which no program could work.
+        InvalidInput: it is no size, or below 1 MiB, which is too little for any program.
 
     >>> bytes_in("20GB"), bytes_in("1.5 GiB"), bytes_in("512M")
     (20000000000, 1610612736, 512000000)
     """
     found = SIZE.fullmatch(text.strip())
     if found is None:
-        raise InvalidInput(f"--memory {text!r} is no size: write it as 20GB, 512MiB or 1.5GiB")
+        raise InvalidInput(f"--memory {text!r} is not a size: write it as 20GB, 512MiB or 1.5GiB")
     size = round(float(found[1]) * UNITS[(found[2] or "").lower()])
     if size < LEAST_MEMORY:
         raise InvalidInput(f"--memory {text!r} is {size} bytes: a program needs at least 1MiB")

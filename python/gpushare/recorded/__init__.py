@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What unmodified CUDA programs did, and how to replay it: gpushare record (docs/guide/record.md)."""
+"""Recordings of unmodified CUDA programs, and their replay: gpushare record (docs/guide/record.md)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program with the library in it that records what it does with CUDA."""
+"""Runs a program with a library that records its use of CUDA."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ TOOLKIT_CUPTI = ("extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib")
 
 
 def capture(command: Sequence[str], folder: Path, output: int | None = None) -> int:
-    """Runs the command until it ends; every process of it that uses CUDA leaves a part in the folder.
+    """Runs the command until it ends; each of its processes that use CUDA writes a part into the folder.
 
     Args:
         command: the program and its arguments.
-        folder: gets the recording, in the place of an earlier one.
-        output: the file descriptor to which its standard output goes; by default this process's own.
+        folder: folder for the recording, which replaces an earlier one.
+        output: the file descriptor to which its standard output goes; by default this process's.
 
     Returns:
-        its exit code; negative where a signal ended it.
+        The exit code; negative where a signal ended it.
 
     Raises:
-        InvalidInput: there is no such program, it used no CUDA, or the folder is not one for recordings; an earlier
-            recording stays.
+        InvalidInput: there is no such program, it used no CUDA, or the folder has other files than recordings; an
+            earlier recording stays.
         CudaError: CUPTI is missing, or gpushare was built without it.
     """
     program = _program(command)
     environment = _environment()
     with NewRecording(folder) as new:
         environment[FOLDER_VARIABLE] = str(new.folder)
-        with signals_for_program() as signals:  # before there is a program that could be left behind
+        with signals_for_program() as signals:  # before the program starts, so that a signal cannot leave it behind
             try:
                 running = subprocess.Popen([program, *command[1:]], env=environment, stdout=output)
             except OSError as error:
@@ -57,7 +57,7 @@ def capture(command: Sequence[str], folder: Path, output: int | None = None) -> 
 
 
 def how_it_ended(command: Sequence[str], code: int) -> str:
-    """The exit code of a program in words.
+    """The text about a program's exit code.
 
     >>> how_it_ended(["make", "all"], 2), how_it_ended(["make"], -15)
     ('make ended with exit code 2', 'make was ended by signal 15')
@@ -91,17 +91,17 @@ def _environment() -> dict[str, str]:
 
 
 def cupti_path() -> str:
-    """Where libcupti.so is: where GPUSHARE_RECORD_CUPTI says, in a wheel, or in a toolkit.
+    """Path of libcupti.so: from GPUSHARE_RECORD_CUPTI, a wheel, or a toolkit.
 
     Raises:
-        CudaError: nowhere.
+        CudaError: it was not found.
     """
     said = os.environ.get(CUPTI_VARIABLE)
     if said:
         return said
     found = library_path("cupti") or _in_toolkit()
     if found is None:
-        raise CudaError(f"libcupti.so, with which CUDA programs are recorded, was not found. Install: {INSTALL}")
+        raise CudaError(f"libcupti.so, which records CUDA programs, was not found. Install: {INSTALL}")
     return found
 
 

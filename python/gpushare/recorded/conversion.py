@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a recording to a workload that can be replayed on simulated devices."""
+"""Converts a recording to a workload that simulated devices can replay."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from gpushare.recorded.trace_format import KernelRecord
 from gpushare.recorded.trace_reader import Part, Work
 
 MUCH_OVERLAP = 0.02
-"""The share of a process's time from which on it is worth a word that a replay has its streams one after the other."""
+"""Share of a process's time with overlapping operations above which a remark is made: a replay serialises them."""
 
 
 @dataclass(frozen=True)
 class Converted:
-    """A workload, and what a reader of it should know.
+    """A workload, and remarks about it.
 
     Attributes:
         workload: one application per process or stream.
-        full_names: of every kernel, its name as in its source.
-        recorded_ns: by application, from the start of its first operation to the end of its last one.
+        full_names: the source name of every kernel.
+        recorded_ns: by application, time from the start of its first operation to the end of its last one, in
+            nanoseconds.
         remarks: what the workload lacks, in sentences.
     """
 
@@ -45,12 +46,12 @@ def converted(recording: Recording, name: str, *, by_stream: bool = False) -> Co
     """The workload of this recording; time 0 is the start of its first operation.
 
     Args:
-        recording: what was recorded.
-        name: of the workload.
-        by_stream: whether every stream is an application of its own, instead of every process.
+        recording: the recording.
+        name: name of the workload.
+        by_stream: whether every stream becomes an application, instead of every process.
 
     Raises:
-        InvalidInput: nothing in it can be replayed, or an operation is too long for that.
+        InvalidInput: nothing in it can be replayed, or an operation is too long for a replay.
     """
     record = recording.device_record()
     device = recorded_device(record)
@@ -76,7 +77,7 @@ def converted(recording: Recording, name: str, *, by_stream: bool = False) -> Co
 
 @dataclass(frozen=True)
 class Strand:
-    """What becomes an application."""
+    """The operations that become an application."""
 
     name: str
     operations: list[Paced]
@@ -84,17 +85,17 @@ class Strand:
 
     @property
     def begin(self) -> int:
-        """Of its first operation."""
+        """Start of its first operation."""
         return self.operations[0].work.start
 
     @property
     def end(self) -> int:
-        """Of whichever ended last."""
+        """Latest end of its operations."""
         return max(each.work.end for each in self.operations)
 
 
 def _named_strands(recording: Recording, *, by_stream: bool) -> list[Strand]:
-    """Of all processes, no two with one name."""
+    """The strands of all processes, with unique names."""
     by_part = [list(_strands(recording, part, by_stream=by_stream)) for part in recording.parts]
     names = unique_names([[strand.name for strand in strands] for strands in by_part])
     return [
@@ -105,7 +106,7 @@ def _named_strands(recording: Recording, *, by_stream: bool) -> list[Strand]:
 
 
 def _strands(recording: Recording, part: Part, *, by_stream: bool) -> Iterator[Strand]:
-    """Of one process. Its memory is nobody's in particular where streams are applications."""
+    """The strands of one process. With streams as applications its memory is assigned to none of them."""
     host = HostSide(part, by_stream=by_stream)
     groups: dict[object, list[Work]] = defaultdict(list)
     for work in recording.work_of(part):
@@ -141,6 +142,6 @@ def _overlaps(strands: Sequence[Strand]) -> Iterator[str]:
         share = overlap / max(1, busy_until - strand.begin)
         if share > MUCH_OVERLAP:
             yield (
-                f"{strand.name}: operations overlapped for {share:.0%} of its time, and a replay has them one after "
-                "the other: --by stream makes every stream an application of its own"
+                f"{strand.name}: operations overlapped for {share:.0%} of its time, and a replay runs them one after "
+                "the other: --by stream makes every stream a separate application"
             )

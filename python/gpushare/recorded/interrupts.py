@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that this process gets while another program runs in the foreground for it."""
+"""Forwards signals of this process to a program that runs in the foreground for it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from contextlib import contextmanager
 from types import FrameType
 
 PATIENCE_S = 5.0
-"""After SIGTERM. A recorded program whose handler calls _exit may take 3 s to write what is missing."""
+"""Time after SIGTERM, in seconds. A recorded program with a handler that calls _exit may take 3 s to write the rest of
+its recording."""
 HEARD = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class ProgramSignals:
-    """Whoever ends this process means the program, which is waited for: so what it did until then counts.
+    """Forwards signals to the program and waits for its end, so that its recording up to then is usable.
 
-    All but SIGINT are passed on, also those by which Slurm asks for a checkpoint. SIGINT is the program's own affair
-    the first time: a terminal sends Ctrl-C to both, and without one it is passed on. At the second the program gets a
-    SIGTERM; SIGKILL follows if that does not help, or at the third.
+    All but SIGINT are forwarded, also those by which Slurm asks for a checkpoint. A terminal sends the first SIGINT to
+    both processes; without a terminal it is forwarded. At the second, the program gets a SIGTERM; SIGKILL follows if
+    that has no effect, or at the third.
     """
 
     def __init__(self) -> None:
@@ -30,13 +31,13 @@ class ProgramSignals:
         self._interrupts = 0
 
     def are_for(self, program: subprocess.Popen[bytes]) -> None:
-        """Also those that have come already."""
+        """Forwards to this program, including signals that have arrived before."""
         self._program = program
         while self._early:
             self.hear(self._early.pop(0))
 
     def hear(self, number: int, _frame: FrameType | None = None) -> None:
-        """A signal has come."""
+        """Handles a signal."""
         if self._program is None:
             self._early.append(number)
         elif number == signal.SIGINT:
@@ -59,9 +60,9 @@ class ProgramSignals:
 
 @contextmanager
 def signals_for_program() -> Iterator[ProgramSignals]:
-    """From now on signals are a program's, which may be started later."""
+    """Forwards signals from now on to a program that may be started later."""
     signals = ProgramSignals()
-    # Only the main thread hears them, and not those that are ignored on purpose, as by nohup and in the background.
+    # Only the main thread can handle signals. Ignored ones stay ignored, as under nohup and in the background.
     heard = [each for each in HEARD if signal.getsignal(each) != signal.SIG_IGN]
     if threading.current_thread() is not threading.main_thread():
         heard = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From how long kernels took to models of them, by the staircase model: nothing else is known of them."""
+"""Kernel models from recorded durations alone, by the staircase model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from gpushare.recorded.recording import Recording
 from gpushare.recorded.trace_format import KernelRecord
 
 ALIKE = 1.25
-"""Launches of one shape are one model if the longest takes at most so much longer than the shortest."""
+"""Launches of one shape share a model if the longest takes at most this factor of the shortest."""
 LONGEST_NAME = 60
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What of a launch is known before it runs."""
+    """The properties of a launch that are known before it runs."""
 
     name: str
     blocks: int
@@ -32,7 +32,7 @@ class Shape:
 
     @staticmethod
     def of(kernel: KernelRecord) -> Shape:
-        """That of a launch."""
+        """The shape of a launch."""
         return Shape(
             kernel.name,
             math.prod(kernel.grid),
@@ -46,7 +46,7 @@ class KernelModels:
     """A model for every launch of a recording.
 
     Args:
-        recording: with all of them.
+        recording: the recording.
         device: the recorded GPU.
 
     Raises:
@@ -58,7 +58,7 @@ class KernelModels:
         self._device = device
         self._models: dict[int, KernelModel] = {}
         self.full_names: dict[str, str] = {}
-        """Of every model, the kernel's name as in its source."""
+        """The kernel's source name, by model."""
         by_shape: dict[Shape, list[KernelRecord]] = defaultdict(list)
         for kernel in _kernels(recording):
             by_shape[Shape.of(kernel)].append(kernel)
@@ -67,7 +67,7 @@ class KernelModels:
                 self._add(shape, group)
 
     def of(self, kernel: KernelRecord) -> KernelModel:
-        """That of this launch."""
+        """The model of this launch."""
         return self._models[id(kernel)]
 
     def _add(self, shape: Shape, launches: list[KernelRecord]) -> None:
@@ -98,10 +98,10 @@ def _kernels(recording: Recording) -> Iterator[KernelRecord]:
 
 
 def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> KernelModel:
-    """A kernel whose launch of this shape, alone on the device, takes so long.
+    """A kernel model with which a launch of this shape takes ``duration_ns`` alone on the device.
 
-    Its blocks run in full steps of as many as fit (SRTF, section 3.1), and a block takes longer the more there are on
-    its SM, as if at full residency the issue slots were busy DEFAULT_ISSUE_UTILISATION of the time.
+    Its blocks run in full steps of as many as fit (SRTF, section 3.1), and a block takes longer the more blocks its SM
+    has, as if the issue slots were busy DEFAULT_ISSUE_UTILISATION of the time at full residency.
     """
     needs = fitting(KernelModel(name, shape.threads, shape.registers_per_thread, shape.shared_bytes, 1), device)
     residency = needs.max_residency(device)
@@ -121,9 +121,9 @@ def model_of(shape: Shape, duration_ns: float, device: Device, name: str) -> Ker
 
 
 def steps_of(blocks: int, residency: int, device: Device) -> list[tuple[int, int]]:
-    """How many steps a grid climbs, with how many blocks on an SM.
+    """The number of steps of a grid, by number of blocks on an SM.
 
-    The first step is spread over the SMs; in later ones the SMs whose blocks end first are filled first.
+    The first step is spread over the SMs; in later ones the SMs with the earliest ends of blocks are filled first.
     """
     steps, rest = divmod(blocks, residency * device.sms)
     if steps == 0:
@@ -132,7 +132,7 @@ def steps_of(blocks: int, residency: int, device: Device) -> list[tuple[int, int
 
 
 def fitting(needs: KernelModel, device: Device) -> KernelModel:
-    """The needs, without those that the device as described here could not meet though it has run the kernel."""
+    """The resources, without those that the device description lacks although the device has run the kernel."""
     if needs.max_residency(device) > 0:
         return needs
     for shared_bytes, registers in ((0, needs.registers_per_thread), (needs.shared_memory_bytes, 0), (0, 0)):
@@ -143,7 +143,7 @@ def fitting(needs: KernelModel, device: Device) -> KernelModel:
 
 
 def block_time(latency: float, issue: float, residents: int) -> float:
-    """What a block takes among so many alike (src/core/simulation/contention.hpp).
+    """Duration of a block among ``residents`` equal blocks (src/core/simulation/contention.hpp).
 
     >>> block_time(10, 2, 1)
     10.0
@@ -169,7 +169,7 @@ def short_name(name: str) -> str:
 
 
 def _alike(launches: list[KernelRecord]) -> Iterator[list[KernelRecord]]:
-    """Groups of like duration, so that a kernel whose work depends on its data is not one of the mean."""
+    """Groups of similar duration, so that a kernel with data-dependent work is not modelled by the mean."""
     group: list[KernelRecord] = []
     for launch in sorted(launches, key=lambda launch: (launch.end - launch.start, launch.start)):
         if group and launch.end - launch.start > ALIKE * max(1, group[0].end - group[0].start):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A folder to record into, which takes the place of an earlier recording only when there is something in it."""
+"""A temporary folder for a recording, which replaces an earlier recording only when it has content."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gpushare.recorded.recording import PART_SUFFIX
 
 
 class NewRecording:
-    """Lies beside its place until ``take_place``, and goes on leaving the context unless it did.
+    """A folder beside the final place until ``take_place``; it is removed at the end of the context otherwise.
 
     Attributes:
-        folder: where to record.
+        folder: the folder to record into.
 
     Raises:
-        InvalidInput: in its place is something else than a recording.
+        InvalidInput: the final place has something else than a recording.
     """
 
     def __init__(self, place: Path) -> None:
-        # What a symbolic link names is replaced, not the link.
+        # The target of a symbolic link is replaced, not the link.
         self._place = place.resolve()
         self._require_replaceable()
         self._place.parent.mkdir(parents=True, exist_ok=True)
-        # On the same file system as its place, and with room for what was there.
+        # On the same file system, and with room for the earlier recording.
         self._holder = Path(tempfile.mkdtemp(prefix=f".{self._place.name}-", dir=self._place.parent))
         self.folder = self._holder / "new"
         self.folder.mkdir()
@@ -44,20 +44,20 @@ class NewRecording:
             shutil.rmtree(self._holder, ignore_errors=True)
 
     def is_empty(self) -> bool:
-        """Whether no process has left anything.
+        """Whether no process has written a part.
 
         Raises:
-            InvalidInput: the folder is gone.
+            InvalidInput: the folder has been removed.
         """
         if not self.folder.is_dir():
             raise InvalidInput(f"{self.folder}: this folder to record into was removed while the program ran")
         return not any(self.folder.iterdir())
 
     def take_place(self) -> None:
-        """An earlier recording there goes, as a file does that is written again; nothing else does.
+        """Moves the folder to its final place. An earlier recording there is replaced; other files are not.
 
         Raises:
-            InvalidInput: it cannot; the recording stays where it is.
+            InvalidInput: it cannot be moved; the recording stays in the temporary folder.
         """
         try:
             self._require_replaceable()
@@ -72,7 +72,7 @@ class NewRecording:
         if not self._place.exists():
             return
         if not self._place.is_dir():
-            raise InvalidInput(f"{self._place}: is a file, where the recording has to be: name another file")
+            raise InvalidInput(f"{self._place}: is a file in the recording's place: name another file")
         strange = [file for file in self._place.iterdir() if file.suffix != PART_SUFFIX]
         if strange:
             raise InvalidInput(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From times on a GPU and on its host to the pace of every operation: what would move if the GPU were shared."""
+"""Derives the pace of every operation from times on the GPU and its host, for replays that share the GPU."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gpushare.recorded.trace_format import CopyRecord, KernelRecord, What
 from gpushare.recorded.trace_reader import Part, Work
 
 USUAL_LATENCY_NS = 5_000
-"""From a call to its work on an idle GPU, where the recording has none to measure: what launches take on an H100."""
+"""Time from a call to its work on an idle GPU, for recordings without such a case; measured for launches on an H100."""
 
 SHORTEST_WAIT_NS = 20_000
-"""Shorter calls may end beside an operation by chance: calls that do not wait take a few microseconds."""
+"""Shorter calls may end together with an operation by chance: calls that do not wait take a few microseconds."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Paced:
 
 @dataclass(frozen=True, order=True)
 class Wait:
-    """The host waited; ``stream`` is the only one that it waited for, where that is known."""
+    """A wait of the host; ``stream`` is the only stream that it waited for, where that is known."""
 
     start: int
     end: int
@@ -39,11 +39,11 @@ class Wait:
 
 
 class HostSide:
-    """What a process's host did, as far as it says when operations are issued.
+    """The host's side of a process: when operations are issued.
 
     Args:
-        part: of the recording.
-        by_stream: whether streams are applications of their own, so that waiting for another one counts as work.
+        part: a part of the recording.
+        by_stream: whether streams are separate applications, so that waiting for another one counts as work.
     """
 
     def __init__(self, part: Part, *, by_stream: bool) -> None:
@@ -54,19 +54,25 @@ class HostSide:
         self._latency_ns = {is_kernel: self._latency(part.work, is_kernel) for is_kernel in (True, False)}
 
     def issued(self, work: Work) -> int | None:
-        """When it was called for; None where the call is not recorded."""
+        """Time of the call; None where it is not recorded."""
         span = self._calls.get(work.correlation)
         return None if span is None else span[0]
 
     def reaches_gpu(self, work: Work) -> int:
-        """When the call would have had its effect on an idle GPU; its start, where the call is not recorded."""
+        """Time at which the call would have had its effect on an idle GPU.
+
+        If the call is not recorded, the start of the work.
+        """
         issued = self.issued(work)
         if issued is None:
             return work.start
         return min(work.start, issued + self._latency_ns[isinstance(work, KernelRecord)])
 
     def wait_between(self, earlier: Work, later: Work) -> int | None:
-        """When the host began to wait for the earlier one before it issued the later one; None: it did not wait."""
+        """Time at which the host began to wait for the earlier operation, before it issued the later one.
+
+        None: it did not wait.
+        """
         first, last = self.issued(earlier), self.issued(later)
         if first is None or last is None:
             return None
@@ -80,7 +86,7 @@ class HostSide:
         return not self._by_stream or wait.stream in (None, work.stream.stream)
 
     def _is_blocking(self, work: Work) -> bool:
-        """A copy during whose call it ended: the host waited for it, unless a short call was slow to return."""
+        """Whether the host waited for a copy that ended during its call, unless a short call returned late."""
         span = self._calls.get(work.correlation)
         if not isinstance(work, CopyRecord) or span is None or span[1] < work.end:
             return False
@@ -90,7 +96,7 @@ class HostSide:
         for wait in part.waits:
             if wait.what != What.STREAM_BY_STREAM:
                 yield Wait(wait.start, wait.end, wait.stream if wait.what == What.STREAM else None)
-        # Calls that put nothing on the GPU and still lasted until something had ended: freeing memory, for one.
+        # Calls that put no work on the GPU and lasted until an operation ended, such as freeing memory.
         issuing = {work.correlation for work in part.work} | {wait.correlation for wait in part.waits}
         ends = sorted(work.end for work in part.work)
         for correlation, (start, end) in self._calls.items():
@@ -99,7 +105,7 @@ class HostSide:
                 yield Wait(start, end)
 
     def _latency(self, works: Sequence[Work], of_kernels: bool) -> int:
-        """Of calls whose stream was idle."""
+        """The latency of calls to an idle stream."""
         found = []
         busy_until: dict[object, int] = defaultdict(int)
         for work in works:
@@ -112,7 +118,7 @@ class HostSide:
 
 
 def _spans(part: Part) -> dict[int, tuple[int, int]]:
-    """By correlation, from the first start to the last end: the runtime's call and the driver's within it are one."""
+    """By correlation, from the first start to the last end: a runtime call includes its driver call."""
     spans: dict[int, tuple[int, int]] = {}
     for call in part.calls:
         start, end = spans.get(call.correlation, (call.start, call.end))
@@ -123,9 +129,9 @@ def _spans(part: Part) -> dict[int, tuple[int, int]]:
 def paced(works: Sequence[Work], host: HostSide) -> list[Paced]:
     """The operations of one application, which a replay runs one after the other, each with its pace.
 
-    Alone, a replay starts every operation when it started here; of operations that overlapped, the later one starts
-    when the earlier one has ended. What occupies no engine of its own (memsets, copies within the GPU) is part of the
-    pause that it makes.
+    A replay of the application alone starts every operation at its recorded time; of operations that overlapped, the
+    later one starts when the earlier one has ended. Operations that occupy no engine (memsets, copies within the GPU)
+    count as pauses.
     """
     found: list[Paced] = []
     busy_until = reached = 0
@@ -143,7 +149,7 @@ def paced(works: Sequence[Work], host: HostSide) -> list[Paced]:
 
 
 def _pace(earlier: Work, work: Work, busy_until: int, reached: int, host: HostSide) -> tuple[HostPace, int]:
-    """The pace of an operation and when its call reached the GPU, given that of the one before."""
+    """The pace of an operation, and the time at which its call reached the GPU."""
     pause = max(0, work.start - busy_until)
     waited = host.wait_between(earlier, work)
     if waited is not None:
@@ -151,7 +157,7 @@ def _pace(earlier: Work, work: Work, busy_until: int, reached: int, host: HostSi
         after = max(0, work.start - max(begin, busy_until))
         return HostPace(host_ns=begin - reached, after_ns=after), max(work.start, busy_until)
     arrived = host.reaches_gpu(work)
-    if arrived > busy_until:  # the GPU waited for its host
+    if arrived > busy_until:  # the GPU was idle until the host's call arrived
         return HostPace(host_ns=max(0, work.start - reached)), max(reached, work.start)
     arrived = max(arrived, reached)
     return HostPace(host_ns=arrived - reached, gap_ns=pause), arrived

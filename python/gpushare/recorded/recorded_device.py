@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded GPU as the simulator knows GPUs: what its driver says of it, and no costs of a scheduler."""
+"""The recorded GPU as a simulated device, from its driver's data and without scheduling costs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpushare.model.devices import device_names, simulated_device
 from gpushare.recorded.trace_format import DeviceRecord
 
 UNUSED_COPIES = {"bandwidth_gb_per_s": 25.0}
-"""Recorded copies say how long they take, so that the device's own bandwidth never counts; there has to be one."""
+"""Recorded copies have their durations, so the device's bandwidth is not used; the format requires one."""
 RESERVES_SHARED_MEMORY = 8
 """From this compute capability on, the system takes 1 KB of shared memory per block (CUDA's occupancy calculator)."""
 
 
 def recorded_device(record: DeviceRecord) -> Device:
-    """A device on which a recording, replayed alone, takes as long as it took."""
+    """A device on which a recording, replayed alone, takes its recorded time."""
     reserved = 1024 if record.capability_major >= RESERVES_SHARED_MEMORY else 0
     return device_from_dict(
         {
@@ -40,7 +40,7 @@ def recorded_device(record: DeviceRecord) -> Device:
 
 
 def simulated_twin(record: DeviceRecord) -> str | None:
-    """The name of the simulated device that is this GPU, if there is one: by its name, and as many SMs."""
+    """The simulated device of this GPU, found by name and number of SMs, if there is one."""
     plain = _letters(record.name)
     for name in device_names():
         if _letters(name) in plain and simulated_device(name).sms == record.sms:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording: what all processes of a program have done with the GPU, in a folder with a file for each."""
+"""A recording of all processes of a program: a folder with one file per process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PART_SUFFIX = ".part"
 
 
 def engine_of(work: Work) -> str | None:
-    """Which of a GPU's engines it occupies: "kernel", "to_device", "to_host", or None of those."""
+    """The engine that it occupies: "kernel", "to_device", "to_host", or None."""
     if isinstance(work, KernelRecord):
         return "kernel"
     if isinstance(work, CopyRecord):
@@ -30,7 +30,7 @@ def engine_of(work: Work) -> str | None:
 
 @dataclass(frozen=True)
 class Recording:
-    """Its parts, in order of their first work; of a part of a recording, where the whole began."""
+    """The parts, in order of their first work, and the start of the whole recording."""
 
     path: Path
     parts: tuple[Part, ...]
@@ -38,12 +38,12 @@ class Recording:
 
     @property
     def began(self) -> int:
-        """When the first operation of the whole recording began."""
+        """Start of the first operation of the whole recording."""
         return min(part.work[0].start for part in self.parts) if self.whole_began is None else self.whole_began
 
     @property
     def device(self) -> int:
-        """The GPU that did most of the work."""
+        """The GPU with most of the work."""
         busy: dict[int, int] = {}
         for part in self.parts:
             for work in part.work:
@@ -51,10 +51,10 @@ class Recording:
         return min(busy, key=lambda device: (-busy[device], device))
 
     def device_record(self) -> DeviceRecord:
-        """What is known of that GPU.
+        """The properties of that GPU.
 
         Raises:
-            InvalidInput: no part tells of it.
+            InvalidInput: no part has them.
         """
         number = self.device
         for part in self.parts:
@@ -63,10 +63,10 @@ class Recording:
         raise InvalidInput(f"{self.path}: nothing is recorded of GPU {number} itself: the recording is cut too early")
 
     def between(self, begin_ns: float, end_ns: float) -> Recording:
-        """What began in this time, counted from the start of the first operation.
+        """The operations that began in this time, counted from the start of the first operation.
 
         Raises:
-            InvalidInput: nothing did.
+            InvalidInput: there are none.
         """
         parts = [_cut(part, self.began, begin_ns, end_ns) for part in self.parts]
         working = tuple(part for part in parts if part.work)
@@ -75,12 +75,12 @@ class Recording:
         return Recording(self.path, working, self.began)
 
     def work_of(self, part: Part) -> list[Work]:
-        """What the process had done on that GPU and was not cut off, in order of its start."""
+        """The finished work of a process on that GPU, in order of its start."""
         number = self.device
         return [work for work in part.work if work.stream.device == number]
 
     def too_long(self, work: Work) -> InvalidInput:
-        """What to raise for an operation that no simulated device can take as long for."""
+        """The error for an operation that is too long for simulated devices."""
         what = f"kernel {work.name!r}" if isinstance(work, KernelRecord) else "a copy"
         return InvalidInput(
             f"{self.path}: {what}, which began at {(work.start - self.began) / 1e6:.3f} ms, took "
@@ -89,38 +89,38 @@ class Recording:
         )
 
     def remarks(self) -> Iterator[str]:
-        """What is missing, in sentences."""
+        """Missing data, in sentences."""
         number = self.device
         for part in self.parts:
-            who = f"process {part.process} ({program_name(part)})"
-            yield from (f"{who}: {problem}" for problem in part.problems)
+            process = f"process {part.process} ({program_name(part)})"
+            yield from (f"{process}: {problem}" for problem in part.problems)
             if part.is_cut:
                 yield (
-                    f"{who}: its file ends within a record, and whatever came after that is missing: the disk was "
+                    f"{process}: its file ends within a record, and later records are missing: the disk was "
                     "full, or the process was killed while it wrote"
                 )
             elif part.ended is None:
-                yield f"{who} was killed, or became another program: its last 0.1 s may be missing"
+                yield f"{process} was killed, or became another program: its last 0.1 s may be missing"
             if part.lost:
-                yield f"{who}: CUPTI had no room for {part.lost} records"
+                yield f"{process}: CUPTI had no room for {part.lost} records"
             if part.unfinished:
-                yield f"{who}: {part.unfinished} operations had not ended when it did; they are left out"
+                yield f"{process}: {part.unfinished} operations had not ended when it did; they are left out"
             elsewhere = sum(work.stream.device != number for work in part.work)
             if elsewhere:
-                yield f"{who}: {elsewhere} operations on other GPUs than {number} are left out"
+                yield f"{process}: {elsewhere} operations on other GPUs than {number} are left out"
 
 
 def read_recording(path: Path) -> Recording:
-    """The recording in this folder.
+    """Reads the recording in this folder.
 
     Raises:
-        InvalidInput: there is none, a file of it is no trace, or it has no work for a GPU.
+        InvalidInput: there is none, a file of it is not a trace, or it has no work for a GPU.
     """
     if not path.is_dir():
         raise InvalidInput(f"{path}: there is no such folder with a recording")
     files = sorted(path.glob(f"*{PART_SUFFIX}"))
     if not files:
-        raise InvalidInput(f"{path}: has no {PART_SUFFIX} files: it is no recording, or the program used no CUDA")
+        raise InvalidInput(f"{path}: has no {PART_SUFFIX} files: it is not a recording, or the program used no CUDA")
     parts = [read_part(file) for file in files]
     working = [part for part in parts if part.work]
     if not working:
@@ -142,7 +142,7 @@ def _cut(part: Part, zero: int, begin_ns: float, end_ns: float) -> Part:
 
 
 def most_memory(part: Part, device: int) -> int:
-    """How many bytes of this GPU it had at once, at most, by its own allocations."""
+    """Peak of the process's allocations on this GPU, in bytes."""
     held: dict[tuple[int, int], int] = {}
     most = now = 0
     for each in sorted(part.memory, key=lambda each: each.time):
@@ -158,7 +158,7 @@ def most_memory(part: Part, device: int) -> int:
 
 
 def program_name(part: Part) -> str:
-    """What one would call the process: a script's own name rather than its interpreter's.
+    """A short name of the process: a script's name rather than its interpreter's.
 
     >>> program_name(Part(Path("p"), command=("/usr/bin/python3", "-u", "train.py", "--fast")))
     'train'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs what was recorded alone again, on the recorded GPU without a scheduler: how far off are the models?"""
+"""Replays recorded applications alone on the recorded GPU without scheduling costs, to check the models."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording says by itself: which kernels and copies took how long, and how idle the GPU's engines were."""
+"""Summary of a recording: times of kernels and copies, and idle times of the GPU's engines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENGINES = {"kernel": "SMs", "to_device": "copies to the device", "to_host": "cop
 
 @dataclass(frozen=True)
 class EngineUse:
-    """How long an engine was busy, and how long it was so alone while the other two were idle."""
+    """Busy time of an engine, and the part of it in which the other two were idle."""
 
     engine: str
     busy_ns: int
@@ -39,7 +39,7 @@ class WorkUse:
 
 @dataclass(frozen=True)
 class Summary:
-    """Of a whole recording; ``length_ns`` is from its first operation to the end of its last one."""
+    """The summary; ``length_ns`` is from the first operation's start to the last one's end."""
 
     length_ns: int
     engines: tuple[EngineUse, ...]
@@ -47,7 +47,7 @@ class Summary:
 
 
 def summary_of(recording: Recording) -> Summary:
-    """That of this recording."""
+    """Summarises a recording."""
     works = [work for part in recording.parts for work in recording.work_of(part)]
     length_ns = max(work.end for work in works) - min(work.start for work in works)
     busy = {engine: _merged(work for work in works if engine_of(work) == engine) for engine in ENGINES}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of a trace file, as src/record/trace_format.hpp has them (docs/reference/recording-format.md)."""
+"""The records of a trace file, as in src/record/trace_format.hpp (docs/reference/recording-format.md)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from enum import IntEnum
 FILE_HEADER = struct.Struct("<8sII")
 """Magic, version, size of this header."""
 RECORD_HEADER = struct.Struct("<IHxx")
-"""Bytes of the whole record, kind."""
+"""Size of the whole record in bytes, and its kind."""
 MAGIC = b"GPUTRACE"
 VERSION = 1
 
 
 class Kind(IntEnum):
-    """What a record is of."""
+    """The kind of a record."""
 
     PROCESS = 1
     DEVICE = 2
@@ -46,12 +46,12 @@ BODY = {
     Kind.END: struct.Struct("<Q"),
     Kind.MEMORY: struct.Struct("<QQQ4I"),
 }
-"""What follows the header; text comes after it."""
+"""The fields after the header; texts come after them."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceRecord:
-    """A GPU that the process could see."""
+    """A GPU that is visible to the process."""
 
     device: int
     sms: int
@@ -70,7 +70,7 @@ class DeviceRecord:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Where operations follow one another."""
+    """A stream of operations."""
 
     device: int
     context: int
@@ -79,7 +79,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class KernelRecord:
-    """A kernel that has run. Times in nanoseconds, on the clock that all processes share."""
+    """A finished kernel. Times are nanoseconds on a clock that all processes share."""
 
     start: int
     end: int
@@ -94,7 +94,7 @@ class KernelRecord:
 
 
 class Direction(IntEnum):
-    """What CUPTI tells of copies; others stay on the device."""
+    """CUPTI's directions of copies; others stay on the device."""
 
     TO_DEVICE = 1
     TO_HOST = 2
@@ -103,12 +103,12 @@ class Direction(IntEnum):
 
 
 PAGEABLE = 1
-"""CUPTI's number of that kind of memory."""
+"""CUPTI's number of pageable memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class CopyRecord:
-    """A copy that has been made."""
+    """A finished copy."""
 
     start: int
     end: int
@@ -122,13 +122,13 @@ class CopyRecord:
 
     @property
     def is_pageable(self) -> bool:
-        """Whether the host's side of it was pageable memory."""
+        """Whether the host's memory was pageable."""
         return PAGEABLE in (self.source_memory, self.target_memory)
 
 
 @dataclass(frozen=True, slots=True)
 class MemsetRecord:
-    """Memory that has been set."""
+    """A finished memset."""
 
     start: int
     end: int
@@ -138,7 +138,7 @@ class MemsetRecord:
 
 
 class What(IntEnum):
-    """What was waited for."""
+    """The object of a wait."""
 
     EVENT = 1
     STREAM_BY_STREAM = 2
@@ -148,7 +148,7 @@ class What(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class WaitRecord:
-    """The host waited, or (``STREAM_BY_STREAM``) told a stream to."""
+    """A wait of the host, or (``STREAM_BY_STREAM``) of a stream."""
 
     start: int
     end: int
@@ -159,14 +159,14 @@ class WaitRecord:
 
 
 TAKEN = 1
-"""CUPTI's number of an allocation; giving back is 2."""
+"""CUPTI's number of an allocation; 2 is a release."""
 ON_DEVICE = (3, 4, 5, 6)
-"""CUPTI's kinds of memory that take room on the GPU: plain, arrays, managed, and that of a program's variables."""
+"""CUPTI's kinds of memory that occupy the GPU: plain, arrays, managed, and a program's variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """Memory that the process took or gave back."""
+    """An allocation or release of memory."""
 
     time: int
     address: int

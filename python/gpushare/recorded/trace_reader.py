@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what one recorded process has written, whole or cut short."""
+"""Reads the trace of one recorded process, complete or truncated."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ Work = KernelRecord | CopyRecord | MemsetRecord
 
 @dataclass
 class Part:
-    """What a process has told.
+    """The trace of one process.
 
     Attributes:
         path: the file.
-        process: its number; 0 if the file ends before that.
-        parent: the number of the process that made it.
-        started: when it first used CUDA, in nanoseconds on the clock of all records.
+        process: process id; 0 if the file is truncated before it.
+        parent: id of its parent process.
+        started: time of its first use of CUDA, in nanoseconds on the clock of all records.
         command: its command line.
-        ended: when it came to its end by itself; None if it was killed, or replaced itself by another program.
+        ended: time of its regular end; None if it was killed, or replaced itself by another program.
         is_cut: whether the file ends within a record.
         lost: records for which CUPTI had no room.
-        problems: what else is missing, and why, in sentences.
+        problems: other missing data and the reasons, in sentences.
     """
 
     path: Path
@@ -67,13 +67,13 @@ class Part:
 
     @cached_property
     def work(self) -> list[Work]:
-        """Kernels, copies and memsets that ran to their end, in order of their start; copies of nothing are none."""
+        """Finished kernels, copies and memsets, in order of their start; without empty copies."""
         kept = [work for work in self._everything() if _is_whole(work) and not _is_nothing(work)]
         return sorted(kept, key=lambda work: (work.start, work.end, work.correlation))
 
     @cached_property
     def unfinished(self) -> int:
-        """How much of its work had not ended when the process did."""
+        """Number of operations that had not ended when the process did."""
         return sum(not _is_whole(work) for work in self._everything())
 
     def _everything(self) -> list[Work]:
@@ -89,10 +89,10 @@ def _is_nothing(work: Work) -> bool:
 
 
 def read_part(path: Path) -> Part:
-    """The records of this file.
+    """Reads the records of this file.
 
     Raises:
-        InvalidInput: it is no trace, of another version, or damaged; the message names file and place.
+        InvalidInput: it is not a trace, has another version, or is damaged; the message names file and place.
     """
     data = path.read_bytes()
     part = Part(path)
@@ -128,7 +128,7 @@ def _records(data: bytes, part: Part) -> Iterator[tuple[Kind, tuple[Any, ...], b
 
 def _after_header(data: bytes, path: Path) -> int:
     if data[: len(MAGIC)] != MAGIC:
-        raise InvalidInput(f"{path}: is no trace that gpushare record has written")
+        raise InvalidInput(f"{path}: is not a trace of gpushare record")
     if len(data) < FILE_HEADER.size:
         raise InvalidInput(f"{path}: is cut within its header: nothing of it can be read")
     _, version, size = FILE_HEADER.unpack_from(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Jupyter shows for a workload, a run and a result: small tables and a small timeline, nothing from outside."""
+"""HTML for Jupyter of workloads, runs and results: small tables and timelines without external resources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def workload_html(workload: Workload) -> str:
 
 
 def device_html(device: Device) -> str:
-    """The figures of a device, by the names of its file format."""
+    """The values of a device, by the names of its file format."""
     tables = device_to_dict(device)
     heading = f"<b>Device {escape(tables.pop('name'))}</b>"
     rows = []
@@ -51,7 +51,7 @@ def device_html(device: Device) -> str:
 
 
 def figure_text(figure: str | float | list[int]) -> str:
-    """As a device's table shows it.
+    """A value as a device's table shows it.
 
     >>> figure_text(1980.0), figure_text([0, 8192])
     ('1,980', '0 8,192')
@@ -62,13 +62,13 @@ def figure_text(figure: str | float | list[int]) -> str:
 
 
 def policies_html(table: Iterable[PolicyEntry]) -> str:
-    """The policies: what each does and where it is from."""
+    """The policies with their descriptions and sources."""
     rows = [[f"<b>{escape(each.name)}</b>", escape(each.summary), escape(each.source)] for each in table]
     return _box("<b>Policies</b>", _table(["name", "what it does", "from"], rows, texts=3))
 
 
 def run_html(run: Run) -> str:
-    """A run: its figures, its applications, and its timeline in small."""
+    """A run: its metrics, its applications, and a small timeline."""
     metrics = run.metrics()
     figures = ", ".join(f"{METRICS[name].short} <b>{_value(name, metrics[name])}</b>" for name in SHOWN)
     where = f"<b>{escape(run.workload.name)}</b> under <b>{escape(run.policy)}</b> on {escape(run.device.name)}"
@@ -84,7 +84,7 @@ def run_html(run: Run) -> str:
 
 
 def result_html(result: Result) -> str:
-    """A comparison: one row per policy, the best values marked, what failed, and the best policy's timeline."""
+    """A comparison: one row per policy, the best values marked, the failures, and the best policy's timeline."""
     heading = f"<b>{_counted(len(result.workloads), 'workload')}</b>, {_counted(len(result.policies), 'policy')}"
     heading += f" on {escape(device_names(result))}" if result.is_real else ""
     parts = [_failures(result)]
@@ -105,7 +105,7 @@ def result_html(result: Result) -> str:
 
 
 def mini_timeline(run: Run, shades: dict[str, str]) -> str:
-    """An SVG of who fills the SMs over time: the mean share of all SMs, stacked by application."""
+    """An SVG of the SMs' use over time: the mean share of all SMs, stacked by application."""
     names = [application.name for application in run.workload.applications]
     if not run.has_blocks:
         return _drawing(_launch_bars(run, shades), NOTE, names, shades)
@@ -207,7 +207,7 @@ def _swatch(colour: str) -> str:
 
 
 def _table(header: list[str], rows: list[list[str]], *, texts: int = 1, most: int = MOST_ROWS) -> str:
-    """A table of ready HTML cells, words in its first ``texts`` columns; the end of a long one is left out."""
+    """A table of ready HTML cells; its first ``texts`` columns are texts, and rows beyond ``most`` are left out."""
     shown = rows if len(rows) <= most else rows[: most - 1]
     lines = [_row("th", header, texts), *(_row("td", row, texts) for row in shown)]
     if len(shown) < len(rows):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 MOST_GROUPS = 32
-"""Up to so many SMs each one is a group of its own; more are put together in equal groups."""
+"""Up to this number, each SM is a group; more SMs are combined into equal groups."""
 SEQUENCE = 1
 ENGINES = {"to_device": "copies to GPU", "to_host": "copies to host"}
 Annotations = dict[str, str | int]
@@ -31,11 +31,11 @@ Annotations = dict[str, str | int]
 def write_perfetto(run: Run, path: Path) -> Path:
     """Writes one run and returns the path. The same run gives the same bytes.
 
-    Tracks: per application its operations, from arrival to end, and the states of its launches; per SM the blocks, one
+    Tracks: per application the operations, from arrival to end, and the states of its launches; per SM the blocks, one
     track per slot, in groups of SMs with a counter of resident blocks; the copy engines; the launches that wait; the
     policy's plans as instants. Blocks that a real GPU reported together are one slice, which says how many they are and
-    lasts as long as they did on average; the counters follow the reports. Where a GPU scheduled by itself it told of no
-    blocks: then there are the operations of the applications and the copies alone.
+    lasts as long as they did on average; the counters follow the reports. A run that the hardware scheduled has
+    no data on blocks: its trace has the operations of the applications and the copies only.
     """
     return write_atomically(Path(path), TraceOfRun(run).serialize())
 
@@ -108,7 +108,7 @@ class TraceOfRun:
         return packet.track_event
 
     def _slice(self, track: int, name: str, start_ns: int, end_ns: int, notes: Annotations) -> TrackEvent:
-        """Adds a slice and returns its beginning, for flows."""
+        """Adds a slice and returns its begin event, for flows."""
         event = self._event(track, start_ns, TrackEvent.TYPE_SLICE_BEGIN)
         event.name = name
         _annotate(event, notes)
@@ -143,7 +143,7 @@ class TraceOfRun:
                 self._add_states(process, application.name)
 
     def _add_states(self, process: int, application: str) -> None:
-        """What every launch was waiting for, or doing."""
+        """Adds the states of every launch."""
         states = self._states[(self._states["application"] == application) & (self._states["state"] != "DONE")]
         if states.empty:
             return
@@ -248,7 +248,7 @@ def slots(starts_ns: Sequence[int], ends_ns: Sequence[int]) -> list[int]:
 
 
 def quota_words(quota: int | Sequence[int]) -> str:
-    """A quota in words, SMs with the same number put together.
+    """The text of a quota, with SMs of equal value combined.
 
     >>> quota_words(6), quota_words([6, 0, 0])
     ('6 blocks on every SM', 'SM 0: 6, SMs 1-2: 0')

@@ -28,10 +28,10 @@ class RunPlots:
     run: Run
 
     def timeline(self, ax: Axes | None = None) -> Axes:
-        """Who was on which SM when.
+        """The use of the SMs over time.
 
-        One lane per application (arrival to end), per copy engine in use, and per SM; how much of an SM's lane is
-        filled says how much of its maximum residency is taken. Time in µs or ms by magnitude.
+        One lane per application (arrival to end), per copy engine in use, and per SM; the filled part of an SM's lane
+        is the part of its maximum residency in use. Time in µs or ms by magnitude.
         """
         return draw_timeline(self.run, colours(each.name for each in self.run.workload.applications), ax)
 
@@ -39,9 +39,9 @@ class RunPlots:
         """The blocks of one launch on one SM by end time (SRTF Figs. 2, 3, 5), a linear fit, and Eq. 1.
 
         Args:
-            sm: which SM, counted from 0.
-            application: whose first launch there; by default of whoever came there first.
-            ax: where to draw. Time in µs or ms by magnitude.
+            sm: number of the SM, from 0.
+            application: its first launch there is drawn; by default that of the first application on this SM.
+            ax: the axes to draw on. Time in µs or ms by magnitude.
 
         Raises:
             InvalidInput: there is no such SM or application, or it had no block there.
@@ -49,7 +49,7 @@ class RunPlots:
         return draw_staircase(self.run, sm, application, ax)
 
     def states(self, ax: Axes | None = None) -> Axes:
-        """Who waited, ran and was evicted when: :meth:`gpushare.Run.kernel_states`, one lane per application."""
+        """The states of launches (:meth:`gpushare.Run.kernel_states`), one lane per application."""
         return draw_states(self.run, ax)
 
 
@@ -83,5 +83,5 @@ class ResultPlots:
         return draw_policies(self.result, metric, ax)
 
     def applications(self, metric: str = "ntt", ax: Axes | None = None) -> Axes:
-        """``ntt`` (slowdown) or ``turnaround_ns`` per application and policy: who gains and who pays."""
+        """``ntt`` (slowdown) or ``turnaround_ns`` per application and policy."""
         return draw_applications(self.result, metric, ax)

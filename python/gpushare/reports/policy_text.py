@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tables and reports say of a policy."""
+"""Texts about policies for tables and reports."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gpushare import _core
 from gpushare.backends.baselines import BASELINES, is_baseline
 
 ORDINARY = ("hardware-streams", "fifo")
-"""What a GPU does by itself, and what comes closest to it on a simulated one: others are compared with that."""
+"""Baselines of comparisons: scheduling by a GPU alone, and the closest policies on a simulated device."""
 
 
 def built_in(policy: str) -> _core.PolicyEntry | None:
-    """The built-in policy of this name, whatever options stand behind it; None for any other.
+    """The built-in policy of this name, with or without options; None for any other.
 
     >>> built_in("srtf"), built_in("my own")
     (<PolicyEntry srtf>, None)
@@ -23,7 +23,7 @@ def built_in(policy: str) -> _core.PolicyEntry | None:
 
 
 def summary(policy: str) -> str | None:
-    """In one line what a built-in policy, or the hardware by itself, does; None for a policy of somebody's own.
+    """A one-line description of a built-in policy or a baseline; None for a user's policy.
 
     >>> summary("green-contexts:40,92")
     'a static partition of the SMs, in equal parts unless sized: green-contexts:40,92'
@@ -35,7 +35,7 @@ def summary(policy: str) -> str | None:
 
 
 def described(policy: str) -> str:
-    """As :func:`summary`, and where it is from."""
+    """As :func:`summary`, with the source."""
     if is_baseline(policy):
         return f"without gpushare: {summary(policy)}"
     entry = built_in(policy)
@@ -43,7 +43,7 @@ def described(policy: str) -> str:
 
 
 def ordinary(policies: Collection[str]) -> str | None:
-    """The policy to compare the others with, if one of those ran.
+    """The baseline of a comparison, if one is among these policies.
 
     >>> ordinary(["srtf", "fifo"])
     'fifo'

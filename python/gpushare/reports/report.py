@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: one HTML file with everything in it."""
+"""The report: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parents[1] / "templates"
 TABLE = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p95_ns", "sm_utilisation"]
 MARKUP = re.compile(r"<style\b.*?</style>|<[^>]*>", re.DOTALL)
-"""What of an SVG is no text of its own: a name between two tags may read ``black`` or ``url(#x)``."""
+"""Parts of an SVG that are not text: text between two tags may contain ``black`` or ``url(#x)``."""
 SORTED = ["stp", "antt", "strictf", "makespan_ns"]
 
 
 def write_report(result: Result, path: str | Path) -> Path:
-    """Writes the report and returns its path. The same result gives the same bytes; nothing is loaded from outside."""
+    """Writes the report and returns its path. Equal results give equal bytes; the page loads no other resources."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -76,14 +76,14 @@ def _contents(result: Result) -> dict[str, Any]:
 
 
 def _source(name: str) -> Any:
-    """A file of ours, which needs no escaping."""
+    """A file of the package, which needs no escaping."""
     from markupsafe import Markup
 
     return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _embedded_json(result: Result, shown: list[str]) -> Any:
-    """Data for the script. No ``<`` remains in it, so no name can end the script element."""
+    """Data for the script. It contains no ``<``, so no name can end the script element."""
     from markupsafe import Markup
 
     data = {
@@ -121,13 +121,13 @@ def _policy_rows(result: Result) -> list[dict[str, Any]]:
 
 
 def _spread(metric: str, row: Any) -> str:
-    """Largest minus smallest over the repeats, where there is any."""
+    """Largest minus smallest value over the repeats, if they differ."""
     spread = row.get(f"{metric}_spread", 0.0)
     return f"±{spread / 2:.3f}" if spread > 0 else ""
 
 
 def _workload_rows(result: Result) -> list[dict[str, Any]]:
-    """Per workload and policy, every metric as number and text."""
+    """Every metric as number and text, per workload and policy."""
     table = result.per_workload()
     rows = []
     for workload in result.workloads:
@@ -166,7 +166,7 @@ def _simulated_conditions(result: Result) -> dict[str, str]:
     seeds = sorted({run.seed for run in result.runs})
     return {
         "Seeds": ", ".join(str(seed) for seed in seeds) or "none",
-        "Runtime alone": "each application by itself on the same device with the same seed, arriving at time 0",
+        "Runtime alone": "each application alone on the same device with the same seed, arriving at time 0",
     }
 
 
@@ -179,17 +179,17 @@ def _measured_conditions(result: Result) -> dict[str, str]:
         "Date": dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}",
         "Repeats": str(len({run.seed for run in result.runs})),
         "Registers per thread": "; ".join(_register_words(name, *counts) for name, counts in registers.items()),
-        "Runtime alone": "each application by itself on the same device, original kernels, median of several runs",
+        "Runtime alone": "each application alone on the same device, original kernels, median of several runs",
     }
 
 
 def _register_words(kernel: str, original: int, worker: int | None) -> str:
-    return f"{kernel} {original}" + (", runs as a whole" if worker is None else f", as a worker {worker}")
+    return f"{kernel} {original}" + (", not preemptible" if worker is None else f", as a worker {worker}")
 
 
 def _plots(result: Result) -> list[dict[str, Any]]:
     drawings: list[tuple[str, tuple[float, float], Callable[[Axes], Axes]]] = [
-        ("What is paid for what: throughput and turnaround", (7.5, 5.0), lambda ax: draw_tradeoff(result, ax=ax)),
+        ("Throughput against turnaround", (7.5, 5.0), lambda ax: draw_tradeoff(result, ax=ax)),
         ("Throughput per workload", policies_size(result), lambda ax: draw_policies(result, "stp", ax)),
         ("Turnaround per workload", policies_size(result), lambda ax: draw_policies(result, "antt", ax)),
         ("Fairness per workload", policies_size(result), lambda ax: draw_policies(result, "strictf", ax)),
@@ -201,7 +201,7 @@ def _plots(result: Result) -> list[dict[str, Any]]:
 
 
 def inline_svg(ax: Axes, prefix: str) -> Any:
-    """A figure as SVG for a page: text follows the page's colour, ids are unique, the bytes are always the same."""
+    """A figure as SVG for a page: text has the page's colour, ids are unique, and equal figures give equal bytes."""
     import matplotlib
     from markupsafe import Markup
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a result says, in sentences made from its figures."""
+"""Sentences about a result, made from its metrics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONTESTS = {"stp": "throughput", "antt": "turnaround", "strictf": "fairness"}
 SAME = 0.005
-"""Relative differences below this are called equal."""
+"""Relative differences below this count as equal."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Headline:
     """Title and sentences of a report.
 
     Attributes:
-        title: which policy wins, as HTML.
-        sentences: by how much, and why, as HTML.
+        title: the winning policy, as HTML.
+        sentences: its margin and the reasons, as HTML.
     """
 
     title: Markup
@@ -38,9 +38,9 @@ class Headline:
 
 
 def headline(result: Result) -> Headline:
-    """What to read first."""
+    """The headline of a report."""
     if not result.runs:
-        nothing = Markup("Every policy failed, so there is nothing to compare; see below why.")
+        nothing = Markup("Every policy failed, so there is nothing to compare; the errors are below.")
         return Headline(Markup("No policy finished"), [nothing])
     means = result.metrics()
     candidates = _candidates(means)
@@ -57,12 +57,12 @@ def _candidates(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def baseline(means: pd.DataFrame) -> str:
-    """The policy to compare with: what comes closest to a GPU by itself, else the first."""
+    """The policy to compare with: the closest to a GPU alone, else the first."""
     return ordinary(list(means.index)) or means.index[0]
 
 
 def _code(name: str) -> Markup:
-    """A policy's name, told apart from the words around it ("even" is one)."""
+    """A policy's name, marked as code ("even" is also a word)."""
     return Markup("<code>{}</code>").format(name)
 
 
@@ -116,14 +116,14 @@ def _oracle_sentence(means: pd.DataFrame, candidates: pd.DataFrame) -> Markup:
     best = best_of(means.loc[names], "stp")
     share = candidates["stp"].max() / means.loc[best, "stp"]
     sentence = Markup(
-        "Left out of these contests: {}, told the runtimes in advance, as no real scheduler is. "
+        "Not ranked: {}, which know the runtimes in advance, as no real scheduler does. "
         "The best of the others reaches {} of the throughput of {}."
     )
     return sentence.format(Markup(", ").join(_code(name) for name in names), f"{share:.0%}", _code(best))
 
 
 def _waiting_sentence(result: Result, candidates: pd.DataFrame) -> list[Markup]:
-    """Why: what became of the application with the least work in each workload."""
+    """The reason: the slowdown of the application with the least work in each workload."""
     slowdowns = short_slowdowns(result)
     if slowdowns.empty:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces small enough to be embedded in a report."""
+"""Compact traces that are embedded in a report."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 ALL_STEPS = 600_000
-"""Changes of residency in one report, about 7 bytes each."""
+"""Largest number of residency changes in one report; each takes about 7 bytes."""
 MOST_COPIES = 2_000
 FEWEST_WORKLOADS, MOST_WORKLOADS = 2, 9
-"""Where not all workloads fit, so many are embedded."""
+"""Number of embedded workloads if not all fit."""
 
 
 def chosen_workloads(result: Result) -> list[str]:
-    """All workloads where they fit; else some, from where the choice of a policy changes STP most to where least.
+    """All workloads if they fit; else some, ordered by the effect of the policy on STP, from largest to smallest.
 
-    None where no trace was kept: a GPU does not make a run again.
+    Empty if no trace was stored, since a run on a GPU cannot be repeated exactly.
     """
     if not all(run.has_trace for workload in result.workloads for run in _first_repeats(result, workload)):
         return []
     blocks = sum(run.record.blocks for run in result.runs if run.seed == result.runs[0].seed)
-    fitting = int(len(result.workloads) * ALL_STEPS / (2 * max(blocks, 1)))  # a block is at most two changes
+    fitting = int(len(result.workloads) * ALL_STEPS / (2 * max(blocks, 1)))  # a block has at most two changes
     if len(result.workloads) <= max(fitting, FEWEST_WORKLOADS):
         return result.workloads
     stp = result.per_workload()["stp"].groupby("workload", sort=False)
@@ -41,21 +41,21 @@ def chosen_workloads(result: Result) -> list[str]:
 
 
 def traces(result: Result, workloads: list[str]) -> list[dict[str, Any]]:
-    """One compact trace per policy and named workload, of the first repeat."""
+    """One compact trace per policy and workload, of the first repeat."""
     runs = [run for workload in workloads for run in _first_repeats(result, workload)]
     return [compact(run, ALL_STEPS // len(runs)) for run in runs]
 
 
 def _first_repeats(result: Result, workload: str) -> list[Run]:
-    """Of every policy that ran on this workload."""
+    """The first repeat of every policy with this workload."""
     policies = dict.fromkeys(run.policy for run in result.runs if run.workload.name == workload)
     return [result.run(policy, workload) for policy in policies]
 
 
 def compact(run: Run, most_steps: int) -> dict[str, Any]:
-    """A run as JSON: per SM a list of [ticks since the change before, series, blocks from then on], flattened.
+    """A run as JSON: per SM a flattened list of [ticks since the previous change, series, blocks after it].
 
-    A tick is ``tick_ns`` nanoseconds: 1 if the changes are few, else so many that at most ``most_steps`` remain.
+    A tick is ``tick_ns`` nanoseconds: 1 for few changes, else large enough that at most ``most_steps`` remain.
     """
     steps = residency(run)
     tick_ns = 1
@@ -84,7 +84,7 @@ def compact(run: Run, most_steps: int) -> dict[str, Any]:
 
 
 def _lanes(steps: Residency, sms: int, tick_ns: int) -> list[list[int]]:
-    most = [series.max_residency for series in steps.series]  # a launch that ran as a whole tells of more
+    most = [series.max_residency for series in steps.series]  # a launch of an original kernel may report more
     return [_lane(times, np.minimum(blocks, most), tick_ns) for times, blocks in map(steps.lane, range(sms))]
 
 
@@ -99,12 +99,12 @@ def _lane(times_ns: NDArray[np.int64], blocks: NDArray[np.int32], tick_ns: int) 
 
 
 def _launches(run: Run) -> list[list[int]]:
-    """Per launch: application, start, end (ns); those that cannot be told apart are one."""
+    """Per launch: application, start, end (ns); launches that cannot be separated are merged."""
     return [[number, start, end] for number, spans in enumerate(launch_spans(run).values()) for start, end in spans]
 
 
 def _copies(run: Run) -> list[list[int]]:
-    """Per copy: application, 0 for to the GPU or 1 for to the host, start, end (ns), bytes; the longest if many."""
+    """Per copy: application, 0 (to the GPU) or 1 (to the host), start, end (ns), bytes; only the longest if many."""
     numbers = {application.name: number for number, application in enumerate(run.workload.applications)}
     rows = [
         [numbers[row.application], int(row.direction == "to_host"), row.start_ns, row.end_ns, row.bytes]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saved results: one zip file with ``result.json`` and, for every recorded trace, ``traces/NUMBER``.
 
-Equal results give equal bytes. Runs of one workload or device share its description. Real runs carry their date.
+Equal results give equal bytes. Runs of one workload or device share its description. Real runs have their date.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from gpushare.results.run import Run
 from gpushare.version import __version__
 
 FORMAT = 3
-"""Format 1 held traces in which every event was of one block, format 2 no turnarounds."""
+"""Format 1 had traces with one block per event, format 2 had no turnarounds."""
 CONTENT = "result.json"
 WHAT_DAMAGE_RAISES = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RuntimeError)
-"""Where content has the right keys but impossible values: too large for the core, or nested too deeply."""
+"""Errors of content with valid keys and impossible values: too large for the core, or nested too deeply."""
 LONGEST_NS = 2**63 - 1
 MOST_CONTENT_BYTES = 256 << 20
 MOST_BYTES = 16 << 30
 MOST_RATIO = 100
-"""How many times its size a saved result may become. Traces become some ten times as large, repeated names more."""
+"""Largest ratio of uncompressed to compressed size. Traces grow about ten times, repeated names more."""
 LEAST_SUSPICIOUS_BYTES = 16 << 20
-"""So much it may become in any case."""
+"""Uncompressed size that is always accepted."""
 EARLIEST_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class RecordTable(Schema):
-    """The figures of one run, as in RunRecord."""
+    """The values of one run, as in RunRecord."""
 
     arrivals: list[int]
     ends: list[int]
@@ -82,7 +82,7 @@ class MeasuredTable(Schema):
 
 
 class RunTable(Schema):
-    """One run; workload and device are places in the lists of the file, trace the name of a member of the zip."""
+    """One run; workload and device are indices into the file's lists, trace is the name of a member of the zip."""
 
     workload: int
     device: int
@@ -106,8 +106,8 @@ class ResultTable(Schema):
 
 
 def save_result(result: Result, path: Path) -> Path:
-    """Writes all runs, with the traces that were recorded. An existing file is replaced once all is written."""
-    require_writable(path)  # before the traces are packed
+    """Writes all runs, with recorded traces. An existing file is replaced at the end."""
+    require_writable(path)  # checked before the traces are packed
     content, traces = _described(result)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -147,7 +147,7 @@ def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def _for_json(workload: dict[str, Any]) -> dict[str, Any]:
-    """Only what is passed to kernels may be without end, or no number."""
+    """Only kernel arguments may be infinite or NaN."""
     for application in workload["application"]:
         for operation in application["operations"]:
             if "args" in operation:
@@ -161,7 +161,7 @@ def _conditions(measured: Measured) -> dict[str, Any]:
     }
     found = {**asdict(measured), "registers": registers}
     if measured.board_joules is None:
-        del found["board_joules"]  # so that gpushare reads the file that has not heard of it
+        del found["board_joules"]  # so that older versions of gpushare can read the file
     return found
 
 
@@ -175,10 +175,10 @@ def _version() -> str:
 
 
 def load_result(path: Path) -> Result:
-    """The inverse of :func:`save_result`. Simulated runs of built-in policies without a trace make it when asked.
+    """The inverse of :func:`save_result`. Simulated runs of built-in policies without a trace compute it at first use.
 
     Raises:
-        InvalidInput: the file cannot be read, is no saved result, is damaged, or has another format.
+        InvalidInput: the file cannot be read, is not a saved result, is damaged, or has another format.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -193,9 +193,9 @@ def load_result(path: Path) -> Result:
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise InvalidInput(f"{path}: is no saved result, or was cut short: {error}") from error
+        raise InvalidInput(f"{path}: is not a saved result, or is truncated: {error}") from error
     except KeyError as error:
-        raise InvalidInput(f"{path}: is no saved result: {error.args[0]}") from error
+        raise InvalidInput(f"{path}: is not a saved result: {error.args[0]}") from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise InvalidInput(f"{path}: is damaged: {CONTENT} is not JSON: {error}") from error
     except WHAT_DAMAGE_RAISES as error:
@@ -203,13 +203,13 @@ def load_result(path: Path) -> Result:
 
 
 def _require_bearable(path: Path, archive: zipfile.ZipFile) -> None:
-    """Raise InvalidInput where the file would become much more than it is; nothing has been unpacked so far."""
+    """Raises InvalidInput if the file would expand to too many bytes; called before anything is unpacked."""
     members = archive.infolist()
     packed, unpacked = sum(each.compress_size for each in members), sum(each.file_size for each in members)
     content = sum(each.file_size for each in members if each.filename == CONTENT)
     require(
         packed <= path.stat().st_size and unpacked <= LEAST_SUSPICIOUS_BYTES + MOST_RATIO * packed,
-        f"{path}: is no saved result: its {path.stat().st_size} bytes would become {unpacked}",
+        f"{path}: is not a saved result: its {path.stat().st_size} bytes would expand to {unpacked}",
     )
     require(
         content <= MOST_CONTENT_BYTES and unpacked <= MOST_BYTES,
@@ -257,7 +257,7 @@ def _run(table: RunTable, workloads: list[Workload], devices: list[Device], trac
 
 
 def _trace(data: bytes, workload: Workload, device: Device) -> _core.Trace:
-    """Checked against what it is of: nothing that goes through it looks whether it can be."""
+    """Checks a trace against its workload, because later code does not."""
     trace = _core.Trace.from_bytes(data)
     trace.require_possible(as_counted(workload), device)
     return trace
@@ -292,11 +292,11 @@ def _require_complete(table: RunTable, subject: str, workload: Workload, device:
     if table.measured is not None:
         residencies = len(table.measured.max_residency)
         due = lengths["operation_durations"]
-        require(residencies == due, f"{subject} has {residencies} values in max_residency where {due} are due")
+        require(residencies == due, f"{subject} has {residencies} values in max_residency, expected {due}")
     for name, length in lengths.items():
         found = len(getattr(record, name))
         if found != length:
-            raise InvalidInput(f"{subject} has {found} values in {name} where {length} are due")
+            raise InvalidInput(f"{subject} has {found} values in {name}, expected {length}")
     require(max(table.alone_ns.values(), default=0) <= LONGEST_NS, f"{subject} has a time that is too long")
     if set(table.alone_ns) != set(applications) or min(table.alone_ns.values()) <= 0 or record.makespan <= 0:
         raise InvalidInput(f"{subject} lacks a time, or has one that is not positive")
@@ -304,19 +304,19 @@ def _require_complete(table: RunTable, subject: str, workload: Workload, device:
 
 
 def _require_possible(record: RecordTable, subject: str, applications: Sequence[str]) -> None:
-    """Metrics are of turnarounds and of shares of the makespan."""
+    """Checks times, from which metrics compute turnarounds and shares of the makespan."""
     for name, arrival, end in zip(applications, record.arrivals, record.ends, strict=True):
         require(0 <= arrival < end, f"{subject} has {name!r} arrive at {arrival} ns and end at {end} ns")
     for name, turnaround in zip(applications, record.turnarounds, strict=True):
-        require(turnaround > 0, f"{subject} has {name!r} take {turnaround} ns where 1 or more is due")
+        require(turnaround > 0, f"{subject} has {name!r} take {turnaround} ns, expected at least 1")
     for name in ("operation_durations", "sm_busy", "to_device_busy", "to_host_busy", "blocks"):
         value = getattr(record, name)
         least = min(value, default=0) if isinstance(value, list) else value
-        require(least >= 0, f"{subject} has {least} in {name} where 0 or more is due")
+        require(least >= 0, f"{subject} has {least} in {name}, expected at least 0")
 
 
 def _rerun(run: Run) -> Callable[[], Run]:
-    """Makes the trace again; refuses if this version's simulation no longer gives the saved run."""
+    """Repeats the run with a trace; refuses if this version's simulation gives another run."""
 
     def again() -> Run:
         made = simulate(run.workload, run.policy, run.device, run.seed, record=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The papers' experiments, run again: one module per paper, each with ``reproduce() -> Reproduction``."""
+"""Reproductions of papers' experiments: one module per paper, each with ``reproduce() -> Reproduction``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAPERS = {
     "slate": "Allen, Feng, Ge: Slate, Workload-Aware Efficient Multiprocessing for Modern GPGPUs (2019)",
     "cd-search": "Zhao, Wang, Eeckhout: Classification-Driven Search for Effective SM Partitioning (2018)",
 }
-"""Name on the command line -> paper."""
+"""Papers by their names on the command line."""
 
 
 ELSEWHERE = ("cd-search", "effisha")
@@ -35,14 +35,15 @@ def reproduce(
 
     Args:
         paper: a key of :data:`PAPERS`.
-        seeds: how many seeds the variation between blocks is averaged over, on a GPU how many repeats. As many as the
-            paper's page has if left out, and one where it is ``quick``.
+        seeds: number of seeds of the variation between blocks, on a GPU number of repeats. By default as on the paper's
+            page, and one if ``quick``.
         quick: leave out the sensitivity analysis.
         progress: as in :func:`gpushare.compare`.
-        device: another one than the paper's, for the papers in :data:`ELSEWHERE`.
+        device: a device to use instead of the paper's, for the papers in :data:`ELSEWHERE`.
 
     Raises:
-        InvalidInput: there is no such paper, it has its own device only, or seeds are given where nothing varies.
+        InvalidInput: there is no such paper, it supports only the paper's device, or seeds are given where nothing
+            varies.
     """
     if paper not in PAPERS:
         raise InvalidInput(f"no paper {paper!r}; known: {', '.join(PAPERS)}")
@@ -56,7 +57,7 @@ def reproduce(
     module = import_module(f"gpushare.reproduce.{paper.replace('-', '_')}")
     if seeds is not None and not module.varies(device):
         raise InvalidInput(
-            f"nothing varies from seed to seed in the reproduction of {paper!r} on {device or 'its own device'}: "
+            f"nothing varies from seed to seed in the reproduction of {paper!r} on {device or 'its device'}: "
             "leave seeds out"
         )
     return module.reproduce(quick=quick, progress=progress, **given)

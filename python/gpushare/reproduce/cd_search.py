@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CD-search's evaluation: start reading at :func:`reproduce`.
+"""CD-search's evaluation; the entry point is :func:`reproduce`.
 
-The paper's figures are made again on its simulated GPU, with kernels that have its grids and classes, and traffic that
-is assumed (workloads/cd_search.toml). The suite's kernels then show what is left of it on an H100.
+The paper's figures are recomputed on its simulated GPU, with kernels that have its grids and classes, and assumed
+traffic (workloads/cd_search.toml). The suite's kernels then show which results hold on an H100.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ def reproduce(
     """Classification, both modes, four applications, sensitivity, and the suite's kernels on ``device``.
 
     Args:
-        seeds: how many seeds every mix is run with; on a GPU how many repeats.
+        seeds: number of seeds for every mix; on a GPU number of repeats.
         quick: leave out four applications and the sensitivity analysis, and run few of the suite's pairs.
         progress: as in :func:`gpushare.compare`.
-        device: where the suite's kernels run: a GPU, or ``sim:h100``.
+        device: device for the suite's kernels: a GPU, or ``sim:h100``.
     """
     paper_gpu = find_device("sim:gpgpu-sim-24")
     mixes = SimulatedMixes(paper_gpu, progress, seeds)
@@ -38,5 +38,5 @@ def reproduce(
 
 
 def varies(_device: str | None) -> bool:
-    """Do block times differ from seed to seed?"""
+    """Whether block times depend on the seed."""
     return True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which kernels are memory-bound? CD-search's section 4.1, on its own kernels and on those of the suite."""
+"""Classification of memory-bound kernels (CD-search, section 4.1), for its kernels and those of the suite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     pass
 
 SATURATED, EARLY = 0.95, 0.75
-"""A kernel saturates where it has 95% of its best speed, and is memory-bound where that is before 75% of the SMs."""
+"""A kernel saturates at 95% of its best speed, and is memory-bound if that is before 75% of the SMs."""
 
 MOST_INSTRUCTIONS_PER_CYCLE = 4
 """IPC_max of an H100's SM, in warp instructions: one for each of its four schedulers."""
@@ -64,7 +64,7 @@ def _word(is_memory: bool) -> str:
 
 
 def best_threshold(values: dict[str, float], memory: set[str]) -> set[str]:
-    """Who is memory-bound if that is a value above a threshold, at the one with the fewest errors.
+    """The kernels above a threshold of the value, for the threshold with the fewest errors.
 
     >>> sorted(best_threshold({"a": 1.0, "b": 2.0, "c": 3.0}, {"b", "c"}))
     ['b', 'c']
@@ -74,7 +74,7 @@ def best_threshold(values: dict[str, float], memory: set[str]) -> set[str]:
 
 
 def mixes_wrong(found: set[str], memory: set[str], names: Sequence[str]) -> int:
-    """Mixes of two with somebody in them who is classified wrongly.
+    """Number of mixes of two with at least one misclassified kernel.
 
     >>> mixes_wrong({"a"}, set(), ["a", "b", "c"])
     2
@@ -93,7 +93,7 @@ def suite_section() -> Section:
     ways: dict[str, set[str]] = {
         "Eqs. 1 and 2, Eq. 1 by counters": _those(profiles, lambda each: _by_counters(each, device)),
         "Eqs. 1 and 2, Eq. 1 by one SM's traffic": _those(profiles, lambda each: _by_one_sm(each, device, 0.5)),
-        "likewise, all of the memory's bandwidth": _those(profiles, lambda each: _by_one_sm(each, device, 1.0)),
+        "the same, with all of the memory's bandwidth": _those(profiles, lambda each: _by_one_sm(each, device, 1.0)),
         "memory utilisation above 50%": {name for name, value in utilisations.items() if value > 0.5},
         "memory utilisation, best threshold": best_threshold(utilisations, memory),
         "the fitted contention model's curve": _those(profiles, lambda each: _by_curve(each, device)),
@@ -118,14 +118,14 @@ def suite_section() -> Section:
 
 
 def is_memory_bound(profile: KernelProfile) -> bool:
-    """By the measured curve."""
+    """Whether its measured curve saturates early."""
     curve = speeds(profile)
     enough = min(sms for sms, speed in curve.items() if speed >= SATURATED * max(curve.values()))
     return enough < EARLY * max(curve)
 
 
 def memory_utilisation(profile: KernelProfile, device: Device) -> float:
-    """Measured: bytes of DRAM over the time alone, relative to the data sheet's bandwidth."""
+    """Measured bytes of DRAM over the time alone, relative to the data sheet's bandwidth."""
     counters = profile.counters
     if counters is None:
         return 0.0

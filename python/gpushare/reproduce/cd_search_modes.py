@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CD-search's sections 7.1 to 7.4 on its simulated GPU: what its modes bring over even partitioning."""
+"""CD-search's sections 7.1 to 7.4 on its simulated GPU: gains of its modes over even partitioning."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cd_search_paper.toml").read_text(encoding="utf-8"))
 MEMORY, COMPUTE = PAPER["types"]["memory"], PAPER["types"]["compute"]
 TWO_MILLION_CYCLES = 2_000_000
-"""Section 6: what is simulated of every benchmark."""
+"""Section 6: simulated instructions per benchmark."""
 
 POLICY = "cd-search"
 
 
 def mixes_of(names: Sequence[str], size: int = 2) -> list[tuple[str, ...]]:
-    """All of them.
+    """All mixes of this size.
 
     >>> len(mixes_of(MEMORY + COMPUTE))
     91
@@ -38,7 +38,7 @@ def mixes_of(names: Sequence[str], size: int = 2) -> list[tuple[str, ...]]:
 
 
 def heterogeneous(mixes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Those of both kinds.
+    """The mixes with kernels of both kinds.
 
     >>> len(heterogeneous(mixes_of(MEMORY + COMPUTE)))
     49
@@ -48,19 +48,19 @@ def heterogeneous(mixes: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Deltas:
-    """A policy against even partitioning, mix by mix."""
+    """A policy relative to even partitioning, by mix."""
 
     even: list[MixRun]
     runs: list[MixRun]
 
     @property
     def stp(self) -> list[float]:
-        """Relative."""
+        """Relative changes of STP."""
         return [run.stp / base.stp - 1 for run, base in zip(self.runs, self.even, strict=True)]
 
     @property
     def stp_by_mix(self) -> dict[tuple[str, ...], list[float]]:
-        """The same for each mix, one by seed."""
+        """Relative changes of STP per mix, one by seed."""
         found: dict[tuple[str, ...], list[float]] = {}
         for run, delta in zip(self.runs, self.stp, strict=True):
             found.setdefault(run.mix, []).append(delta)
@@ -68,28 +68,28 @@ class Deltas:
 
     @property
     def stp_of_mixes(self) -> list[float]:
-        """Of each mix, the mean over its seeds."""
+        """Mean relative change of STP over the seeds, per mix."""
         return [mean(deltas) for deltas in self.stp_by_mix.values()]
 
     @property
     def variation(self) -> float:
-        """By how much the STP of a single mix differs from seed to seed, at most."""
+        """Largest range of a mix's STP over the seeds."""
         return max(max(deltas) - min(deltas) for deltas in self.stp_by_mix.values())
 
     @property
     def antt(self) -> list[float]:
-        """Relative; negative is better."""
+        """Relative changes of ANTT; negative is better."""
         return [run.antt / base.antt - 1 for run, base in zip(self.runs, self.even, strict=True)]
 
     @property
     def power(self) -> list[float]:
-        """Relative, by the power model in cd_search_paper.toml."""
+        """Relative changes of power, from the power model in cd_search_paper.toml."""
         share = PAPER["power_model"]["sm_share_ratio"]
         return [-share * (1 - run.powered_ratio) for run in self.runs]
 
     @property
     def idle(self) -> list[float]:
-        """Share of the SMs that nobody has."""
+        """Shares of SMs without an application."""
         return [1 - run.powered_ratio for run in self.runs]
 
 
@@ -111,18 +111,18 @@ class SimulatedMixes:
         )
 
     def deltas(self, mixes: Sequence[tuple[str, ...]], policy: str = POLICY) -> Deltas:
-        """Over even."""
+        """A policy's changes relative to even."""
         runs = run_mixes(mixes, self.known, ["even", policy], self.device, self.progress, range(self.seeds))
         return Deltas(runs["even"], runs[policy])
 
     @cached_property
     def mixed(self) -> Deltas:
-        """Over all pairs of both kinds."""
+        """The default policy on all pairs of both kinds."""
         return self.deltas(heterogeneous(mixes_of(MEMORY + COMPUTE)))
 
     @cached_property
     def bound(self) -> Deltas:
-        """Over all memory-bound pairs."""
+        """The power mode on all memory-bound pairs."""
         return self.deltas(mixes_of(MEMORY))
 
     def with_found_parts(self, found: Sequence[MixRun]) -> list[MixRun]:
@@ -130,7 +130,7 @@ class SimulatedMixes:
         return [self.with_parts(run.mix, run.parts, range(run.seed, run.seed + 1))[0] for run in found]
 
     def with_parts(self, mix: tuple[str, ...], parts: Sequence[int], seeds: range) -> list[MixRun]:
-        """A mix with so many SMs for each from the start, by seed."""
+        """A mix with a fixed partition from the start, by seed."""
         policy = _fixed(mix, parts)
         return run_mixes([mix], self.known, [policy], self.device, progress=False, seeds=seeds)[policy.name]
 
@@ -153,7 +153,7 @@ def best_fixed_stp(mixes: SimulatedMixes, mix: tuple[str, str]) -> float:
 
 
 def modes_section(mixes: SimulatedMixes) -> Section:
-    """Figs. 10 to 12, and the compute-bound mixes that the paper leaves alone."""
+    """Figs. 10 to 12, and the compute-bound mixes, which the paper does not report."""
     paper = PAPER["performance"] | {f"power {key}": value for key, value in PAPER["power"].items()}
     mixed, bound = mixes.mixed, mixes.bound
     compute = mixes.deltas(mixes_of(COMPUTE))
@@ -183,7 +183,7 @@ def modes_section(mixes: SimulatedMixes) -> Section:
 
 
 def _variation(deltas: Deltas, seeds: int) -> list[tuple[str, float, float]]:
-    """One seed varies from nothing."""
+    """The row about variation between seeds; none with one seed."""
     return [("a single mix differs between seeds by", float("nan"), deltas.variation)] if seeds > 1 else []
 
 
@@ -214,7 +214,7 @@ FOUR_MEMORY = [_rotated(MEMORY, first, 4) for first in range(7)]
 
 
 def percent(value: float | None) -> str:
-    """As the paper prints it; nothing where it prints nothing.
+    """A percentage in the paper's format; empty without a value.
 
     >>> percent(0.104), percent(None)
     ('+10.4%', '')
@@ -223,7 +223,7 @@ def percent(value: float | None) -> str:
 
 
 def table_of(rows: Sequence[tuple[str, float, float]]) -> pd.DataFrame:
-    """What, the paper's figure, ours."""
+    """A table of quantity, the paper's value, and the reproduced value."""
     import pandas as pd
 
     index = pd.Index([words for words, _, _ in rows], name="against even")

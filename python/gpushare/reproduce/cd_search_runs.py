@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mixes as CD-search runs them (section 6): everybody is launched again until all have had a first run, which counts.
+"""Mixes as CD-search runs them (section 6): applications are launched repeatedly until each has had a first run.
 
-The first run is of equal length for all, if alone. It is a loop of launches, so that a kernel of any size can be used,
-on a simulated device as on a GPU.
+First runs count, and have equal lengths alone. Each is a loop of launches, so that a kernel of any size can be used, on
+a simulated device as on a GPU.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class FirstRun:
     """An application's first run.
 
     Attributes:
-        application: whose operations are one launch.
-        launches: of it, one after the other.
-        alone_ns: how long they take with the GPU to themselves, by seed.
+        application: the application with one launch.
+        launches: number of its launches, one after the other.
+        alone_ns: their time alone, by seed.
     """
 
     application: Application
@@ -38,7 +38,7 @@ class FirstRun:
     alone_ns: tuple[int, ...]
 
     def repeated(self, runs: int) -> Application:
-        """So many runs in a row."""
+        """An application with this number of runs in a row."""
         return self._of(self.launches * runs)
 
     def _of(self, launches: int) -> Application:
@@ -48,7 +48,7 @@ class FirstRun:
 def first_runs(
     applications: Iterable[Application], device: Where, length_ns: float, seeds: int = 1
 ) -> dict[str, FirstRun]:
-    """By name: as many launches as come nearest to this length alone, and how long they do take."""
+    """First runs by name: the number of launches nearest to this length alone, and their time alone."""
     single = [FirstRun(each, 1, ()) for each in applications]
     once = {name: alone[0] for name, alone in _alone(single, device, 1).items()}
     enough = [FirstRun(each.application, max(1, round(length_ns / once[name])), ()) for each, name in _named(single)]
@@ -61,7 +61,7 @@ def _named(runs: Iterable[FirstRun]) -> list[tuple[FirstRun, str]]:
 
 
 def _alone(runs: Sequence[FirstRun], device: Where, seeds: int) -> dict[str, tuple[int, ...]]:
-    """Under fifo, so that on a GPU sharing is judged, and not what workers cost."""
+    """Times alone under fifo, so that on a GPU the cost of workers is not counted as a cost of sharing."""
     workloads = [Workload(name, (each.repeated(1),)) for each, name in _named(runs)]
     result = compare(workloads, ["fifo"], device=device, repeats=seeds, progress=False)
     return {
@@ -76,12 +76,12 @@ class MixRun:
 
     Attributes:
         mix: the applications' names.
-        ntt: of the first runs, in their order.
-        parts: SMs of each in the last plan that all of them were in, which is what a search has found.
-        settled_ns: when that plan was made.
-        powered_ratio: mean share of the SMs that any plan gave to somebody, until all first runs had ended.
-        is_complete: had everybody company for as long as its first run took?
-        seed: the run's; on a GPU which repeat it was.
+        ntt: normalized turnarounds of the first runs, in the same order.
+        parts: SMs of each in the last plan with all of them, which is the result of a search.
+        settled_ns: time of that plan.
+        powered_ratio: mean share of the SMs that a plan assigned, until all first runs had ended.
+        is_complete: whether every application had others beside it during its whole first run.
+        seed: the run's seed; on a GPU the number of the repeat.
     """
 
     mix: tuple[str, ...]
@@ -113,8 +113,8 @@ def run_mixes(
 ) -> dict[str, list[MixRun]]:
     """Every mix under every policy, by the policy's name; the runs of a mix with all seeds follow one another.
 
-    Everybody is launched for one more run than there are applications, so that nobody is done before the slowest has
-    had its first one. One comparison per mix: the traces, which tell the partitions, are large.
+    Every application has one more run than there are applications, so that none ends before the slowest has had its
+    first run. There is one comparison per mix, because the traces, which contain the partitions, are large.
     """
     found: dict[str, list[MixRun]] = {}
     for mix in tracked(mixes, len(mixes), "mixes", progress):
@@ -146,7 +146,7 @@ def _mix_run(run: Run, known: dict[str, FirstRun], seed: int) -> MixRun:
 
 
 def _first_ends(run: Run, known: dict[str, FirstRun]) -> list[int]:
-    """When the first runs ended. All arrive at 0, and a launch arrives when the one before it has ended."""
+    """Ends of the first runs. All arrive at 0, and a launch arrives when the previous one has ended."""
     ends, first = [], 0
     for application in run.workload.applications:
         durations = run.record.operation_durations[first : first + known[application.name].launches]
@@ -156,7 +156,7 @@ def _first_ends(run: Run, known: dict[str, FirstRun]) -> list[int]:
 
 
 def _partition(run: Run, all_there_ns: int, until_ns: int) -> tuple[dict[str, int], int, float]:
-    """SMs by application in the last plan that names all, when it began, and the mean share of SMs in use."""
+    """SMs by application in the last plan with all of them, its time, and the mean share of SMs in use."""
     plans = run.decisions()
     sms, members = run.device.sms, len(run.workload.applications)
     parts: dict[str, int] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CD-search's sections 7.4.1 and 7.4.2: what becomes of its gains with other bandwidths and numbers of SMs."""
+"""CD-search's sections 7.4.1 and 7.4.2: its gains with other bandwidths and numbers of SMs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpushare.reproduce.reproduction import Section
 
 
 def sensitivity_section(baseline: SimulatedMixes) -> Section:
-    """Figs. 13 and 14, beside the baseline."""
+    """Figs. 13 and 14, with the baseline."""
     import pandas as pd
 
     device, how = baseline.device, (baseline.progress, baseline.seeds)

@@ -18,15 +18,15 @@ from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mix
 from gpushare.reproduce.reproduction import Section
 
 MEMORY = ("triad_vector", "lbm", "streamcluster", "spmv_csr", "molecular_dynamics")
-"""Those of the suite whose measured curve saturates before 75% of the SMs, but for fft, whose large case has blocks of
-another shape than its profile."""
+"""Kernels of the suite with a measured curve that saturates before 75% of the SMs, without fft, which has another block
+shape in its large case than in its profile."""
 COMPUTE = ("nbody", "matrix_product", "md5", "mandelbrot", "ray_trace", "aes_encrypt", "merge_sort", "leukocyte")
-"""Some whose curve is in proportion to the SMs, with blocks of 7 us to 1 ms, and 0 to 0.5 TB/s from memory."""
+"""Kernels with a speed in proportion to the SMs, with blocks of 7 us to 1 ms, and 0 to 0.5 TB/s from memory."""
 QUICK_MEMORY, QUICK_COMPUTE = ("lbm", "streamcluster"), ("matrix_product", "leukocyte")
 
 ON_LINE, OFF_LINE = "cd-search", "cd-search:profile=off-line"
 LENGTH_NS = 5_000_000
-"""Of a first run, alone: some search windows, of which the longest take 1 ms."""
+"""Length of a first run alone: several search windows, of which the longest take 1 ms."""
 
 
 def suite_sections(
@@ -65,7 +65,7 @@ def _performance_section(found: dict[str, list[MixRun]], device: Where) -> Secti
             "ANTT, mean": percent(mean(deltas.antt)),
             "STP of best partition, mean": f"{mean(reached):.3f}",
             "within 3%": f"{sum(each >= 0.97 for each in reached) / len(reached):.0%}",
-            "company throughout": f"{sum(run.is_complete for run in found[policy]) / len(reached):.0%}",
+            "together throughout": f"{sum(run.is_complete for run in found[policy]) / len(reached):.0%}",
             "search, median": f"{sorted(run.settled_ns for run in found[policy])[len(reached) // 2] / 1e6:.2f} ms",
         }
     even = mean([share_of_best(run) for run in found["even"]])
@@ -94,7 +94,7 @@ def _power_section(bound: dict[str, list[MixRun]], device: Where) -> Section:
             "least": percent(min(deltas.stp_of_mixes)),
         }
     note = (
-        "Idle SMs are those that no plan gave to anybody, over the first runs. What they save is for a GPU to say: an "
+        "Idle SMs are those that no plan assigned, over the first runs. Their savings have to be measured on a GPU: an "
         "H100 does not gate SMs one by one."
     )
     return Section(f"Power mode, memory-bound pairs on {_name(device)}", pd.DataFrame(rows).T, note)
@@ -105,12 +105,12 @@ def _name(device: Where) -> str:
 
 
 def share_of_best(run: MixRun) -> float:
-    """The steady STP of two kernels on the parts found, over that of the best partition."""
+    """The steady STP of two kernels on the found partition, relative to that of the best partition."""
     return steady_stp(run.mix, run.parts) / best_stp(run.mix)
 
 
 def steady_stp(mix: tuple[str, ...], parts: Sequence[int]) -> float:
-    """Rates over those alone, by the contention model, with everybody at it all the time."""
+    """STP in the steady state, from rates of the contention model, with all kernels running all the time."""
     device = find_device("sim:h100")
     kernels = [_kernel(name, device) for name in mix]
     rates = _core.partition_rates(device, kernels, list(parts))
@@ -120,7 +120,7 @@ def steady_stp(mix: tuple[str, ...], parts: Sequence[int]) -> float:
 
 @lru_cache(maxsize=4096)
 def best_stp(mix: tuple[str, ...]) -> float:
-    """Of all partitions for two that leave nothing over, by twos."""
+    """The best steady STP of all complete partitions for two, in steps of two SMs."""
     sms = find_device("sim:h100").sms
     return max(steady_stp(mix, (first, sms - first)) for first in range(2, sms, 2))
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS's evaluation on a simulated K40c: start reading at :func:`reproduce`.
+"""CuMAS's evaluation on a simulated K40c; the entry point is :func:`reproduce`.
 
-Copies are those of Table 1. Kernel times are not printed: what they are assumed to be stands in
-``workloads/cumas.toml``, and what that is worth in a section of its own.
+Copies are those of Table 1. The paper prints no kernel times: they are assumed in ``workloads/cumas.toml``, and a
+section shows the effect of that assumption.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 WINDOWS = (2, 4, 6, 8, 10)
 SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":carry=no:nodes=20000000"}
-"""Ordering -> its options. The paper's brute force does not see what the previous window has left."""
+"""Options by ordering. The paper's brute force does not see the rest of the previous window."""
 
 TWO_IN_KERNELS = (("strings", ""), ("cumas", ":window=10"), ("cumas", ":window=12"))
-"""Beyond the paper: a task with short kernels need not wait for one long kernel of the task before it."""
+"""Beyond the paper: a task with short kernels need not wait for one long kernel of the previous task."""
 
 BOUND = "no order can beat"
 ALONE_S = (0.5, 0.6, 0.75, 1.0, 2.0)
-"""How long applications alone may take, from "between 500 msecs and 2 seconds"."""
+"""Lengths of applications alone, from "between 500 msecs and 2 seconds"."""
 
 
 def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = None) -> Reproduction:
@@ -61,7 +61,7 @@ def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = No
 
 
 def varies(_device: str | None) -> bool:
-    """Permutations are drawn once, and each runs once."""
+    """False: the permutations are fixed, and each runs once."""
     return False
 
 
@@ -81,7 +81,7 @@ def total_times(orders: list[Workload], policies: list[str], progress: bool | No
 
 
 def total_section(times: pd.DataFrame) -> Section:
-    """Fig. 8, all permutations: how much faster than Strings."""
+    """Fig. 8, all permutations: time saved relative to Strings."""
     import pandas as pd
 
     times = times.assign(**{BOUND: bound_ms()})
@@ -107,7 +107,7 @@ def total_section(times: pd.DataFrame) -> Section:
         "permutation (section 6.1; its abstract calls the 44 % throughput). So both are given as time saved, 1 - time "
         "/ time under Strings, and as speedup, time under Strings / time - 1; 'best' is over Strings with the same "
         "permutation, 'most' the shortest time over Strings' longest. 'fifo' "
-        "is what streams do by themselves, every copy and every kernel as soon as it is ready, so that those of many "
+        "is the order of plain streams, every copy and every kernel as soon as it is ready, so that those of many "
         "applications alternate; the last two columns are over that. 'cumas-bf' is the paper's brute force, which "
         "does not see what the previous window has left; beyond 20 million nodes it stops searching."
     )
@@ -115,7 +115,7 @@ def total_section(times: pd.DataFrame) -> Section:
 
 
 def bound_ms() -> float:
-    """No order takes less: all kernels one after the other, behind the shortest copies to the device."""
+    """A lower bound of any order: all kernels one after the other, after the shortest copies to the device."""
     applications = bundled_workload("cumas").applications
     kernels_ns = sum(
         latency_of(each) for every in applications for each in every.operations if isinstance(each, Launch)
@@ -128,7 +128,7 @@ def bound_ms() -> float:
 
 
 def short_name(policy: object) -> str:
-    """As tables say it: 'cumas, w = 8'."""
+    """The name in tables: 'cumas, w = 8'."""
     if policy == BOUND:
         return BOUND
     ordering, _, sharing = str(policy).rpartition("+")
@@ -140,7 +140,7 @@ def short_name(policy: object) -> str:
 
 
 def set_section(times: pd.DataFrame) -> Section:
-    """Fig. 8 set by set."""
+    """Fig. 8 by set."""
     table = times.groupby(times.index.str[0]).mean().T
     table.columns.name = None
     table.index = [short_name(policy) for policy in table.index]
@@ -149,7 +149,7 @@ def set_section(times: pd.DataFrame) -> Section:
 
 
 def length_section(progress: bool | None) -> Section:
-    """What the assumed length of the kernels is worth."""
+    """The effect of the assumed kernel lengths."""
     import pandas as pd
 
     cumas = policy_of("cumas", ":window=10")

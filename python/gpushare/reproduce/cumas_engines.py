@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS, Figs. 9 and 10: how long SMs and downlink wait within a run, and how long an order takes to find."""
+"""CuMAS, Figs. 9 and 10: idle times of SMs and downlink within a run, and the time to find an order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ORDERINGS_TIMED = 25
 
 
 def idle_ms(spans: Iterable[tuple[int, int]]) -> float:
-    """Between the first start and the last end, how long nothing of this was going on; milliseconds.
+    """Idle time between the first start and the last end, in milliseconds.
 
     >>> idle_ms([(0, 1_000_000), (500_000, 2_000_000), (5_000_000, 6_000_000)])
     3.0
@@ -35,7 +35,7 @@ def idle_ms(spans: Iterable[tuple[int, int]]) -> float:
 
 
 def idle_of(workload: Workload, policy: str) -> tuple[float, float]:
-    """How long the SMs and the downlink were idle in between, in milliseconds."""
+    """Idle times of the SMs and the downlink within a run, in milliseconds."""
     made = run(workload, policy)
     launches = made.launches()
     copies = made.copies()

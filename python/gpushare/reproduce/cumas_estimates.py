@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CuMAS, Figs. 11 and 12: how well copies and kernels can be told beforehand."""
+"""CuMAS, Figs. 11 and 12: accuracy of predicted times of copies and kernels."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ KERNELS = (
     "srad_1",
     "b_plus_tree",
 )
-"""Kernels of the suite that do what those of Table 1 do."""
+"""Kernels of the suite that correspond to those of Table 1."""
 
 PARTS = (8, 4, 2, 1)
 LEAST_BYTES = 64 * 1024
 
 
 def transfer_section() -> Section:
-    """Fig. 11: the transfer model, and how it fits copies that were measured."""
+    """Fig. 11: the transfer model, and its fit to measured copies."""
     import pandas as pd
 
     h100 = device_profile("sim:h100")
@@ -63,7 +63,7 @@ def transfer_section() -> Section:
 
 
 def kernel_section() -> Section:
-    """Fig. 12: the time of a whole grid, told from an eighth, a quarter and a half of it."""
+    """Fig. 12: the time of a whole grid, predicted from an eighth, a quarter and a half of it."""
     import pandas as pd
 
     h100 = find_device("sim:h100")
@@ -88,7 +88,7 @@ def kernel_section() -> Section:
         "on the simulated H100, alone. The paper, on its K40c from an eighth: "
         f"{PAPER['kernel_time']['mean']:.0%} off in the mean, {PAPER['kernel_time']['most']:.0%} at most. These whole "
         "grids take 0.3 to 3 ms (particle_filter 25), of which the launch alone is 43 us: in an eighth of a grid that "
-        "is a large part. Two parts tell what does not grow with the grid. What they cannot tell is blocks that take "
+        "is a large part. Two parts determine the constant time. They cannot predict blocks that take "
         "longer towards the grid's end."
     )
     return Section("Fig. 12: kernel times", table, note)

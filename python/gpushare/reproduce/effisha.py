@@ -16,10 +16,10 @@ TITLE = "EffiSha: preemptive scheduling with priorities (Chen et al. 2017)"
 def reproduce(
     *, seeds: int = 6, quick: bool = False, progress: bool | None = None, device: str | None = None
 ) -> Reproduction:
-    """Figs. 9 to 15. On a GPU the suite's kernels stand in for SHOC's, each as often as its length needs.
+    """Figs. 9 to 15. On a GPU the suite's kernels replace SHOC's, each repeated to the benchmark's length.
 
-    Fig. 9 is left out there: its arrivals depend on what has ended, which a workload cannot say and repeated simulation
-    finds.
+    Fig. 9 is left out there: its arrivals depend on earlier ends, which a workload cannot express; repeated simulation
+    finds them.
     """
     platform = Platform(device or "k40m")
     sections = turnaround_sections(platform, seeds, progress)
@@ -34,10 +34,10 @@ def reproduce(
 
 
 def varies(_device: str | None) -> bool:
-    """Do block times differ from seed to seed?"""
+    """Whether block times depend on the seed."""
     return True
 
 
 def _number(title: str) -> float:
-    """Of the figure; what has none follows Fig. 12, which it is about."""
+    """Number of the figure; sections without one come after Fig. 12."""
     return float(title.split()[1].rstrip(":")) if title.startswith("Fig.") else 12.5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EffiSha's Fig. 9: who is preempted how often, when launches come again some time after they have ended."""
+"""EffiSha's Fig. 9: preemptions by priority, when launches are repeated some time after they have ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDS = 12
 """Launches of each benchmark; the paper has 91 on average."""
 
 BLOCK_MS = 0.1
-"""Of all kernels here: who preempts whom does not depend on how long that takes."""
+"""Block time of all kernels here: the number of preemptions does not depend on the time that they take."""
 CLOSED_WITHIN_NS = 1_000
 MOST_RUNS = 1_000
 
@@ -48,10 +48,10 @@ def preemptions_by_priority(seeds: int) -> Section:
 
 
 def closed_loop(wait_ns: float, seed: int) -> Run:
-    """Every launch arrives `wait_ns` after the one before it has ended.
+    """A closed loop: every launch arrives `wait_ns` after the previous one has ended.
 
-    A workload's arrivals are fixed, so they are found by iteration: each run says when launches end, and thereby when
-    the next ones arrive. What is right up to some time stays so, and the right part grows with every run.
+    A workload's arrivals are fixed, so they are found by iteration: each run gives the ends of launches, and from them
+    the next arrivals. Arrivals that are right up to some time stay right, and that time grows with every run.
     """
     device = one_sm()
     dice = random.Random(seed)

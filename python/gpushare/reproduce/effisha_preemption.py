@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EffiSha's Fig. 10: how long an eviction takes, and how long whoever preempts waits."""
+"""EffiSha's Fig. 10: duration of an eviction, and waiting time of the preempting launch."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 PROBES = 16
 PROBE_EVERY_NS = 3_000_000
 LONG_PROBE_MS, SHORT_PROBE_MS = 1.0, 0.02
-"""Longer than any block, so that whoever is interrupted has left before it may come back; and as short as can be, so
+"""Longer than any block, so that a preempted launch has left the GPU before it may return; and as short as possible, so
 that slicing the probe itself does not matter."""
 ON_GPU = ("RUNNING", "TOEVICT")
-"""A slice all of whose blocks start at once is at once to leave."""
+"""All blocks of such a slice start at once."""
 
 GOLDEN = 0.6180339887498949
-"""Multiples of it, modulo 1, are evenly spread: probes come at every phase of the kernel that they interrupt."""
+"""Multiples of it, modulo 1, are evenly spread: probes arrive at every phase of the kernel that they preempt."""
 
 
 def interrupted(platform: Platform, benchmark: str, policy: str | Policy, probe_ms: float) -> Run:
-    """The benchmark over and over, interrupted by urgent launches of a streaming kernel."""
+    """The benchmark in a loop, interrupted by urgent launches of a streaming kernel."""
     victim = platform.operations(benchmark, milliseconds=PROBES * PROBE_EVERY_NS / 1e6 * 1.5)
     probe = platform.operations("Triad", probe_ms)
     probes = [
@@ -42,7 +42,7 @@ def interrupted(platform: Platform, benchmark: str, policy: str | Policy, probe_
 
 
 def launch_delay_ns(found: Run) -> float:
-    """How long the probes waited for their first block, on average."""
+    """Mean time of the probes until their first block, in nanoseconds."""
     states = found.kernel_states()
     first = states[states["state"].isin(ON_GPU)].groupby("application")["begin_ns"].min()
     applications = found.workload.applications[1:]
@@ -50,14 +50,14 @@ def launch_delay_ns(found: Run) -> float:
 
 
 def idle_delay_ns(platform: Platform) -> float:
-    """How long a probe waits on an idle GPU: part of every launch delay, and nobody's fault."""
+    """The same on an idle GPU, which is part of every launch delay and no effect of preemption."""
     probe = Application("probe", platform.operations("Triad", SHORT_PROBE_MS))
     states = run(Workload("idle", (probe,)), "fifo", device=platform.device, seed=platform.seed).kernel_states()
     return float(states[states["state"].isin(ON_GPU)]["begin_ns"].min())
 
 
 def eviction_ms(found: Run) -> pd.Series:
-    """How long it took every time until the benchmark had left the GPU."""
+    """Durations of the benchmark's evictions."""
     states = found.kernel_states()
     victim = found.workload.applications[0].name
     evictions = states[(states["application"] == victim) & (states["state"] == "TOEVICT")]
@@ -86,8 +86,8 @@ def eviction_delays(platform: Platform) -> Section:
         table.loc["mean", "paper ms"] = PAPER["eviction_ms"]["mean"]
     note = (
         f"From the plan that takes everything from a kernel to the end of its last block; {PROBES} evictions each. "
-        "Launch delay: how much longer than on an idle GPU whoever preempts it waits for its first block, which begins "
-        "where the first block has ended. "
+        "Launch delay: additional time, relative to an idle GPU, until the preempting launch's first block, which "
+        "begins where the first block has ended. "
     )
     if platform.is_paper:
         note += "Block times were chosen so that these figures come out: an input, not a result."

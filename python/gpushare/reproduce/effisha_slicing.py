@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EffiSha's Figs. 13 and 14: what kernel slicing costs at the launch delay that preemption has, and at others."""
+"""EffiSha's Figs. 13 and 14: overhead of kernel slicing at the launch delay of preemption, and at others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpushare.run import run
 TARGETS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """Fig. 14's delay requirements."""
 FINEST = 8
-"""The smallest slice tried: an eighth of the blocks that fill the GPU."""
+"""The smallest slice: an eighth of the blocks that fill the GPU."""
 COARSEST = 1024
 NEARLY = 1.1
 
@@ -32,9 +32,9 @@ class Slice:
     """One size of slices for one benchmark.
 
     Attributes:
-        blocks: in a slice (K).
-        delay_ns: how much longer than on an idle GPU an urgent launch waits for its first block, on average.
-        overhead: of the benchmark alone.
+        blocks: blocks in a slice (K).
+        delay_ns: mean time until an urgent launch's first block, less that on an idle GPU.
+        overhead: overhead of the benchmark alone.
     """
 
     blocks: int
@@ -75,7 +75,7 @@ def _alone(platform: Platform, benchmark: str) -> Workload:
 
 
 def tuned(slices: list[Slice], most_delay_ns: float) -> Slice:
-    """The cheapest slice that keeps the delay, else the cheapest with nearly the shortest one."""
+    """The cheapest slice within the delay, else the cheapest with nearly the shortest one."""
     shortest_ns = min(each.delay_ns for each in slices)
     good = [each for each in slices if each.delay_ns <= max(most_delay_ns, NEARLY * shortest_ns)]
     return min(good, key=lambda each: (each.overhead, each.blocks))

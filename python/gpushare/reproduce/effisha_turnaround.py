@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EffiSha's Figs. 11, 12 and 15: turnaround, throughput and what scheduling costs, for eleven requests in a row."""
+"""EffiSha's Figs. 11, 12 and 15: turnaround, throughput and scheduling overhead of eleven requests in a row."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpushare.results.result import Result
 
 STATIC, DYNAMIC = "effisha-static", "effisha-dynamic"
 QUANTA_MS = (5, 8)
-"""Round robin comes near the paper's default bars between these."""
+"""Round robin with these quanta comes near the paper's default bars."""
 DRAWS = 16
 HIGHEST_RANDOM = 30
 """Section 8.4: "a random integer between 0 and 30"."""
 
 
 def baselines(platform: Platform) -> list[str | Policy]:
-    """What there is without EffiSha; the last one stands for the paper's "default"."""
+    """The policies without EffiSha; the last one represents the paper's "default"."""
     simulated: list[str | Policy] = ["fifo", *(f"round-robin:quantum_ms={quantum}" for quantum in QUANTA_MS)]
     return [*simulated, "hardware-priority", "hardware-streams"] if platform.is_real else simulated
 
@@ -99,7 +99,7 @@ NOTES = {
 
 
 def random_draws(platform: Platform, default: str, progress: bool | None) -> Section:
-    """Table 2's random column is one draw; what are others worth?"""
+    """Table 2's random column is one draw; this section repeats it with others."""
     import pandas as pd
 
     workloads = []
@@ -123,7 +123,7 @@ def random_draws(platform: Platform, default: str, progress: bool | None) -> Sec
 
 
 def overhead(result: Result) -> Section:
-    """Fig. 15: the same requests take longer until the last one has ended."""
+    """Fig. 15: increase of the time until the last request has ended."""
     import pandas as pd
 
     makespans = result.per_workload()["makespan_ns"].unstack("policy")

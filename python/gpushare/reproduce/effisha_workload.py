@@ -18,23 +18,23 @@ from gpushare.suite import KERNELS
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("effisha_paper.toml").read_text(encoding="utf-8"))
 BENCHMARKS: dict[str, dict[str, Any]] = PAPER["benchmark"]
 SETTINGS = ("sjf", "group", "random")
-"""Table 2's three ways to give priorities."""
+"""Table 2's three assignments of priorities."""
 
 THREADS = 256
-"""Of a model's block, an assumption: eight of them then fill an SM."""
+"""Threads of a model's block, an assumption: eight of them then fill an SM."""
 VARIATION = 0.1
-"""Of a model's block times, an assumption: without any, all blocks would end together for ever."""
+"""Variation of a model's block times, an assumption: without any, all blocks would always end together."""
 
 Priorities = dict[str, int]
 
 
 @dataclass(frozen=True)
 class Platform:
-    """Where the benchmarks run, and what they are there.
+    """The device, and the benchmarks for it.
 
     Attributes:
         device: a device's name.
-        seed: of simulated variation.
+        seed: seed of simulated variation.
     """
 
     device: str = "k40m"
@@ -52,9 +52,9 @@ class Platform:
         return self.device.startswith("cuda")
 
     def operations(self, benchmark: str, milliseconds: float | None = None) -> list[Launch]:
-        """The benchmark's launches: as long alone as Table 2 says, or as so many milliseconds.
+        """The benchmark's launches, with Table 2's time alone, or ``milliseconds``.
 
-        In the paper a benchmark is one launch; on a GPU it is where the suite's kernel may have layers.
+        In the paper a benchmark is one launch; on a GPU it is if the suite's kernel can have layers.
         """
         lasting = milliseconds or BENCHMARKS[benchmark]["alone_ms"]
         if not self.is_real:
@@ -68,7 +68,7 @@ class Platform:
         return times * [Launch.of_suite(kernel)]
 
     def _alone_ns(self, launch: Launch) -> int:
-        """Of one of several launches in a row, so that what a run costs once does not count."""
+        """Time of one of several launches in a row, so that costs per run do not count."""
         times = [
             run(Workload("alone", (Application("alone", count * [launch]),)), "fifo", device=self.device)
             for count in (2, 10)
@@ -94,7 +94,7 @@ def table_2(setting: str) -> Priorities:
 
 
 def model(benchmark: str, milliseconds: float, device: Device, block_ms: float | None = None) -> Launch:
-    """Whole waves of blocks that take so long together."""
+    """Whole waves of blocks that take this time together."""
     waves = max(1, round(milliseconds / (block_ms or BENCHMARKS[benchmark]["block_ms"])))
     kernel = KernelModel(
         benchmark,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A paper's figures beside ours: named tables, with notes that say how to read them."""
+"""A paper's figures beside the reproduced ones: named tables, with notes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Section:
     """One table or figure of the paper.
 
     Attributes:
-        title: which one, and of what.
-        table: ours and the paper's, side by side.
-        note: how it was made and how to read it.
+        title: its number and subject.
+        table: the paper's and the reproduced values.
+        note: the method, and how to read it.
     """
 
     title: str
@@ -33,14 +33,14 @@ class Reproduction:
 
     Attributes:
         paper: its title.
-        sections: in the paper's order.
+        sections: the sections in the paper's order.
     """
 
     paper: str
     sections: tuple[Section, ...]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Title -> table."""
+        """The tables by title."""
         return {section.title: section.table for section in self.sections}
 
     def text(self) -> str:
@@ -84,7 +84,7 @@ class Reproduction:
 
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
-    """The table as people read it: deviations in percent, ratios with two decimals, blank where the paper is silent."""
+    """The table with deviations in percent, ratios with two decimals, and blanks where the paper prints nothing."""
     import pandas as pd
 
     def cell(column: str, value: Any) -> str:
@@ -100,7 +100,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown_table(table: pd.DataFrame) -> str:
-    """The table as GitHub shows it: the index at the left, the columns aligned to the right.
+    """The table in GitHub's Markdown: the index at the left, the columns aligned to the right.
 
     >>> import pandas as pd
     >>> print(markdown_table(pd.DataFrame({"stp": ["1.50"]}, index=["srtf"])))

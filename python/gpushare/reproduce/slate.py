@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slate's evaluation on a simulated Titan Xp: start at :func:`reproduce`.
 
-The models of the kernels are fitted to what Tables II and III print of each alone. RG's instructions are fitted to a
-result: the 0.94 that Table IV prints of BS and RG under MPS. What the paper leaves open is assumed as
-:mod:`slate_sensitivity` lists, with what each assumption is worth.
+The models of the kernels are fitted to Tables II and III, which have each kernel alone. RG's instructions are fitted to
+a result: the 0.94 in Table IV for BS and RG under MPS. :mod:`slate_sensitivity` lists the assumptions about details
+that the paper does not state, with their effects.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def table_2(known: Mapping[str, _core.Launch], device: Device) -> Section:
 
 
 def class_words(device: Device, launch: _core.Launch) -> dict[str, str]:
-    """The two intensities of a launch, in words."""
+    """The two intensities of a launch as text."""
     if not launch.kernel.is_profiled:
         return {"compute": "not profiled", "memory": "not profiled"}
     demand = demand_alone(device, launch)
@@ -153,9 +153,10 @@ NOTES = {
     ),
     "figure 7": (
         "1 / time until both are done. The paper's bars have no numbers: given is what its text says. MPS here is "
-        "order of arrival with leftover, time-slicing the whole GPU in turns (on a GPU: streams, and one application "
-        "after the other). 'With leftover': what Slate's launches leave goes to the queue (rest=leftover), where the "
-        "paper lets it wait. 'Left whole', on a GPU: with leftover, and launches of up to 8 ms as they were written."
+        "order of arrival with leftover, time-slicing the whole GPU alternately (on a GPU: streams, and one "
+        "application after the other). 'With leftover': what Slate's launches leave goes to the queue "
+        "(rest=leftover), where the paper lets it wait. 'Left whole', on a GPU: with leftover, and launches of up to "
+        "8 ms as original kernels."
     ),
     "means": (
         "Arithmetic means over the 15 pairs. In the paper most pairs run one after the other under Slate too, and gain "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slate's paper leaves open of its benchmarks, and how much the gains depend on what is assumed instead."""
+"""Assumptions about details of the benchmarks that Slate's paper does not state, and their effects."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _finer_random(launch: Launch) -> Launch:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What is changed, for whom, and under which policy Slate's figures are made."""
+    """A changed assumption: the change of launches, and the policy for Slate's figures."""
 
     change: Change = lambda launch: launch
     policy: str = "slate"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table IV: what BS beside RG gets out of the GPU. Both models hold the paper's figures of each alone."""
+"""Table IV: the GPU's use by BS beside RG. Both models have the paper's figures of each kernel alone."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 SLOTS_PER_CYCLE = 4
-"""Of an SM of compute capability 6.1; ``issue_us`` in workloads/slate.toml counts on it."""
+"""Instructions per cycle of an SM of compute capability 6.1; ``issue_us`` in workloads/slate.toml assumes it."""
 
 
 def table_4(benchmarks: Workload, device: Device) -> Section:
-    """Global loads and stores per second, and instructions per cycle and SM, while both are there."""
+    """Global loads and stores per second, and instructions per cycle and SM, while both run."""
     import pandas as pd
 
     pair = next(each for each in pairs(benchmarks) if each.name == "BS-RG")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SRTF's evaluation on the simulated GTX 480: start reading at :func:`reproduce`.
+"""SRTF's evaluation on the simulated GTX 480; the entry point is :func:`reproduce`.
 
-Nothing here is fitted to the paper's results. What the paper leaves open is assumed as :mod:`srtf_sensitivity` lists,
-with what each assumption is worth.
+Nothing here is fitted to the paper's results. :mod:`srtf_sensitivity` lists the assumptions about details that the
+paper does not state, with their effects.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 METRICS = ["stp", "antt", "strictf"]
 FIRST_BLOCKS = "srtf:predictor=simple-slicing"
-"""Believes the first block of a newcomer; the paper does not say how many it waits for."""
+"""Predicts from the first block of a new launch; the paper does not state the number of blocks."""
 
 OFFSETS = {0: "Table 5", 25: "Table 6", 50: "Table 6"}
-"""Second arrival, in percent of the first one's runtime alone -> where the paper prints the results."""
+"""By second arrival, in percent of the first one's runtime alone: the place of the paper's results."""
 
 
 def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = None) -> Reproduction:
@@ -50,7 +50,7 @@ def reproduce(*, seeds: int = 6, quick: bool = False, progress: bool | None = No
 
 
 def varies(_device: str | None) -> bool:
-    """Do block times differ from seed to seed?"""
+    """Whether block times depend on the seed."""
     return True
 
 
@@ -73,7 +73,7 @@ def geomeans(results: list[Result]) -> pd.DataFrame:
 
 
 def runtimes_alone(ercbench: Workload, device: Device, seeds: int) -> Section:
-    """Table 3: what the simulator makes of the mean block times."""
+    """Table 3: simulated runtimes from the mean block times."""
     import pandas as pd
 
     rows = []
@@ -114,13 +114,13 @@ def figure_1(ercbench: Workload, results: list[Result]) -> Section:
         "Geomean STP of the 28 pairs in alphabetical order. 'From Table 3': the paper's runtimes one after the other, "
         "which is how its section 2 explains the figure (1.59 rounds differently from the printed 1.58). 'No overlap': "
         "FIFO takes the schedule of SJF or LJF, whichever its order is. 'Simulated' FIFO starts the second kernel in "
-        "the first one's tail, whose blocks it slows."
+        "the first one's tail, and slows those blocks."
     )
     return Section("Fig. 1: alphabetical pairs", pd.DataFrame(rows).T, note)
 
 
 def alphabetical(ercbench: Workload) -> list[Workload]:
-    """The pairs whose names are in alphabetical order (the workload file lists them so)."""
+    """The pairs with names in alphabetical order, as the workload file lists them."""
     order = [application.name for application in ercbench.applications]
     return [
         pair
@@ -130,7 +130,7 @@ def alphabetical(ercbench: Workload) -> list[Workload]:
 
 
 def is_short_first(pair: Workload) -> bool:
-    """Is the first application the shorter one, by the paper's Table 3?"""
+    """Whether the first application is the shorter one, by the paper's Table 3."""
     first, second = (PAPER["runtime_alone_cycles"][application.name] for application in pair.applications)
     return first < second
 

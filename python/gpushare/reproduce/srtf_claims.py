@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What SRTF's sections 6.2.1 to 6.2.5 say in words and single figures, recomputed over the same 56 pairs."""
+"""Statements and single figures in the text of SRTF's sections 6.2.1 to 6.2.5, recomputed over the same 56 pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EQUAL, NEARLY_EQUAL = 1.001, 1.05
 
 
 def claims_section(results: list[Result]) -> Section:
-    """The paper's statements beside ours, which are means over the seeds (one result each), least and most of them."""
+    """The paper's statements beside the reproduced values: mean, least and most over the seeds (one result each)."""
     import pandas as pd
 
     every_seed = [Figures.of(result) for result in results]
@@ -50,13 +50,13 @@ class Figures:
         return Figures(result, stp, antt, strictf, result.metrics())
 
     def ratio(self, metric: str, above: str, below: str) -> float:
-        """Of two policies' geomeans."""
+        """Ratio of two policies' geometric means."""
         return float(self.mean.loc[above, metric] / self.mean.loc[below, metric])
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the paper, what it prints ("" if nothing), and how to recompute it."""
+    """A statement of the paper, its value ("" if there is none), and a function that recomputes it."""
 
     words: str
     paper: str
@@ -154,5 +154,5 @@ NOTE = (
     "Offset 0. 'Best' is among fifo, mpmax, srtf and srtf-adaptive, ties (0.1%) included; counts, of 56 pairs, are "
     "means over the seeds. Ratios over fifo rest on the FIFO row that Table 6 contradicts. In the 28 pairs with the "
     "shorter kernel first, FIFO does what SJF would (section 6.2.2); SRTF can only come near it there. MPMax never "
-    "beats SJF here: in the paper SHA1 runs 21% to 37% faster in company than alone, which no simulated kernel does."
+    "beats SJF here: in the paper SHA1 runs 21% to 37% faster beside others than alone, which no simulated kernel does."
 )

@@ -20,7 +20,7 @@ MODELS = ["regression", "staircase", "slice_unaware", "simple_slicing"]
 
 
 def predictor_sections(ercbench: Workload, seeds: int) -> list[Section]:
-    """Fig. 11's three groups; the first also answers for section 3.2."""
+    """Fig. 11's three groups; the first also covers section 3.2."""
     import pandas as pd
 
     gpu, simulator = find_device("fermi-c2070"), find_device("gtx480")

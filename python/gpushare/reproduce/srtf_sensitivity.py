@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What SRTF's paper leaves open, what is assumed here, and how much the results depend on it."""
+"""Details that SRTF's paper does not state, the assumptions about them, and their effects."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs were worth: data, tables, reports, plots, and files."""
+"""Results of runs: data, tables, reports, plots, and files."""

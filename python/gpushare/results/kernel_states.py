@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EffiSha's states of a launch, and how often each application was preempted, from a run's trace."""
+"""EffiSha's states of a launch, and the number of preemptions of each application, from a run's trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def kernel_states(run: Run) -> pd.DataFrame:
     """See :meth:`gpushare.Run.kernel_states`."""
     import pandas as pd
 
-    require(run.has_blocks, f"the run of {run.policy!r} has no states: the GPU scheduled by itself")
+    require(run.has_blocks, f"the run of {run.policy!r} has no states: the hardware scheduled it")
     table = pd.DataFrame(_core.kernel_states(run.trace, as_counted(run.workload)))
     names = [application.name for application in run.workload.applications]
     table["application"] = [names[application] for application in table["application"]]
@@ -48,7 +48,7 @@ def preemptions(run: Run) -> pd.DataFrame:
 
 
 def as_counted(workload: Workload) -> _core.CoreWorkload:
-    """The workload with nothing but the blocks of its launches: all that the states depend on."""
+    """The workload with only the blocks of its launches, which determine the states."""
     kernel = _core.KernelModel("any", threads=1, latency_ns=1)
     return workload.core(
         lambda operation, _: _core.Launch(kernel, operation.blocks) if isinstance(operation, Launch) else operation.on()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good predictions of a launch's runtime are while it goes on, from what the core says of a recorded run."""
+"""Accuracy of predictions of a launch's runtime while it runs, from recorded runs."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ MODELS = {
     "simple_slicing": "Simple Slicing",
     "drain_rate": "drain rate",
 }
-"""As columns of `_core.predictions_over_time` name them -> as readers do."""
-ROW_MODELS = {"drain_rate": "drain rate", "remembering_drain": "remembering what was wrong before"}
-"""Of kernels that are launched again and again."""
+"""Labels of models, by their columns in `_core.predictions_over_time`."""
+ROW_MODELS = {"drain_rate": "drain rate", "remembering_drain": "with correction by earlier errors"}
+"""Models for kernels that are launched repeatedly."""
 FIRST_PERCENT = 10
-"""Predictions count when so much of the blocks has ended."""
+"""Predictions count from this share of finished blocks on."""
 TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Of one model's predictions for one launch: predicted / true runtime, one value per percent of the blocks."""
+    """One model's predictions for one launch: predicted / true runtime, one value per percent of the blocks."""
 
     ratios: NDArray[np.float64]
 
     @property
     def within(self) -> float:
-        """Share of them within 0.9x to 1.1x."""
+        """Share of values within 0.9x to 1.1x."""
         return float(np.mean(np.abs(self.ratios - 1) <= TOLERANCE)) if len(self.ratios) else float("nan")
 
     def words(self) -> str:
-        """Median and range.
+        """Text with median and range.
 
         >>> Accuracy(np.array([0.9, 1.0, 1.2])).words()
         '1.00 (0.90-1.20)'
@@ -51,10 +51,10 @@ class Accuracy:
 def ratios_by_percent(
     predictions: Mapping[str, Any], model: str, blocks: int, runtime_ns: float, *, early: bool = False
 ) -> NDArray[np.float64]:
-    """The newest prediction at each percent of the blocks from 10 to 99, over the true runtime.
+    """The newest prediction at each percent of the blocks from 10 to 99, relative to the true runtime.
 
-    A GPU reports progress a few times per launch, so one prediction stands for all percentages up to the next. Those
-    made before 10% had been reported do not count, unless `early`; where there is none yet, there is no value.
+    A GPU reports progress a few times per launch, so one prediction holds for all percentages up to the next. Those
+    from before the report of 10% do not count, unless `early`; percentages before the first prediction have no value.
     """
     done = np.asarray(predictions["done"], float) / blocks * 100
     ratio = np.asarray(predictions[f"{model}_ns"], float) / runtime_ns
@@ -67,14 +67,14 @@ def ratios_by_percent(
 def accuracies(
     predictions: Mapping[str, Any], blocks: int, runtime_ns: float, *, early: bool = False
 ) -> dict[str, Accuracy]:
-    """By model, of a launch that the predictions are all of."""
+    """Accuracy by model, of the launch of these predictions."""
     return {model: Accuracy(ratios_by_percent(predictions, model, blocks, runtime_ns, early=early)) for model in MODELS}
 
 
 def row_accuracies(
     predictions: Mapping[str, Any], blocks: Sequence[int], runtimes_ns: Sequence[float]
 ) -> dict[str, list[Accuracy]]:
-    """By model, one for each of the launches, numbered from 0, that the predictions are of."""
+    """Accuracies by model, one for each launch of a row of launches, numbered from 0."""
     columns = {name: np.asarray(values) for name, values in predictions.items()}
     found: dict[str, list[Accuracy]] = {model: [] for model in ROW_MODELS}
     for launch, (count, runtime_ns) in enumerate(zip(blocks, runtimes_ns, strict=True)):
@@ -85,7 +85,7 @@ def row_accuracies(
 
 
 def row_shares(rows: Sequence[Mapping[str, Sequence[Accuracy]]]) -> list[dict[str, float]]:
-    """Shares within 0.9x to 1.1x, by launch and then by model; each kernel's row weighs the same."""
+    """Shares within 0.9x to 1.1x, by launch and then by model; each kernel's row has the same weight."""
     launches = len(next(iter(rows[0].values())))
     return [
         {words: float(np.nanmean([row[model][launch].within for row in rows])) for model, words in ROW_MODELS.items()}
@@ -94,7 +94,7 @@ def row_shares(rows: Sequence[Mapping[str, Sequence[Accuracy]]]) -> list[dict[st
 
 
 def share_within(accuracy: Mapping[str, Mapping[str, Accuracy]], model: str) -> float:
-    """Share of a model's predictions within 0.9x to 1.1x; `accuracy` is by kernel, and each kernel weighs the same."""
+    """Share of a model's predictions within 0.9x to 1.1x; `accuracy` is by kernel, with equal weights."""
     return float(np.nanmean([by_model[model].within for by_model in accuracy.values()]))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who contests in a comparison, and who wins."""
+"""Ranks the policies of a comparison: oracles do not compete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_oracle(policy: str) -> bool:
-    """Whether it is told what no scheduler can know, whatever ordering or options it has.
+    """Whether the policy uses information that no scheduler can have, with any ordering or options.
 
     >>> is_oracle("cumas+sjf"), is_oracle("srtf")
     (True, False)
@@ -25,7 +25,7 @@ def is_oracle(policy: str) -> bool:
 
 
 def labelled(policy: str) -> str:
-    """The name as tables have it.
+    """The name in tables.
 
     >>> labelled("sjf"), labelled("srtf")
     ('sjf (oracle)', 'srtf')
@@ -45,15 +45,15 @@ def realizable(policies: Sequence[str]) -> list[str]:
 
 
 def best_of(means: pd.DataFrame, metric: str) -> str:
-    """The policy with the best value of this metric; some policy must have one."""
+    """The policy with the best value of this metric, which some policy must have."""
     column = means[metric]
     return str(column.idxmin() if METRICS[metric].lower_is_better else column.idxmax())
 
 
 def best_marks(means: pd.DataFrame, metrics: Iterable[str]) -> pd.DataFrame:
-    """Which values a table marks, one row per policy: the best of each metric among the policies without foresight.
+    """The values that a table marks, one row per policy: the best of each metric among realizable policies.
 
-    Nothing is marked where there is only one such policy.
+    With only one such policy there are no marks.
     """
     shown = means[list(metrics)]
     candidates = shown.loc[realizable(list(means.index))]

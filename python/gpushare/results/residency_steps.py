@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def residency_changes(run: Run) -> pd.DataFrame:
-    """By how much the resident blocks grow or shrink, and when: launch, sm, time_ns, change."""
+    """Changes of the number of resident blocks: launch, sm, time_ns, change."""
     import pandas as pd
 
     return pd.DataFrame(run.trace.residency_changes()).rename(columns={"operation": "launch"})
 
 
 def steps(times_ns: ArrayLike, changes: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sum of the changes so far, as a step function: times and values.
+    """The running sum of the changes as a step function: times and values.
 
     >>> steps([0, 5, 5, 9], [+2, -1, +1, -2])
     (array([0, 9]), array([2, 0]))
@@ -35,7 +35,7 @@ def steps(times_ns: ArrayLike, changes: ArrayLike) -> tuple[NDArray[np.int64], N
 
 
 def waiting_launches(launches: pd.DataFrame, changes: pd.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many launches have arrived, have not ended, and have no block on the GPU: times (ns) and values."""
+    """Number of launches that have arrived, not ended, and have no resident block: times (ns) and values."""
     starts, ends = [], []
     running = dict(iter(changes.groupby("launch")))
     for row in launches.itertuples():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a comparison was worth: all its runs, as tables, plots and reports."""
+"""Results of a comparison: all runs, as tables, plots and reports."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from gpushare.reports.plot import ResultPlots
 
 GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
-"""Ratios; over workloads they are averaged geometrically, as the papers do."""
+"""Ratios; their mean over workloads is geometric, as in the papers."""
 WHERE_KNOWN = "board_joules"
-"""The column that there is only if the energy of some run is known."""
+"""A column that exists only if the energy of some run is known."""
 
 
 def known_among(columns: Iterable[str], table: pd.DataFrame) -> list[str]:
-    """These columns, and the energy where the table has it."""
+    """These columns, and the energy if the table has it."""
     return [*columns, *([WHERE_KNOWN] if WHERE_KNOWN in table else [])]
 
 
@@ -35,14 +35,14 @@ class Result:
 
     Attributes:
         runs: one per workload, policy and repeat.
-        errors: policy name -> what went wrong, for policies that failed; none of their runs are kept.
+        errors: error messages by name of a failed policy; its runs are dropped.
     """
 
     runs: Sequence[Run]
     errors: dict[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """In short: the runs would fill the screen."""
+        """A short text, without the runs."""
         failed = f", failed: {', '.join(self.errors)}" if self.errors else ""
         return f"<Result: {len(self.runs)} runs, {len(self.workloads)} workloads, {', '.join(self.policies)}{failed}>"
 
@@ -58,19 +58,19 @@ class Result:
 
     @property
     def is_real(self) -> bool:
-        """Whether all its runs were made by a real GPU."""
+        """Whether all runs were made on a real GPU."""
         return all(run.is_real for run in self.runs) and len(self.runs) > 0
 
     @property
     def numbered_by(self) -> str:
-        """The column that tells repeats apart: ``seed``, on a real GPU ``repeat``."""
+        """The column that numbers repeats: ``seed``, on a real GPU ``repeat``."""
         return "repeat" if self.is_real else "seed"
 
     def run(self, policy: str | None = None, workload: str | None = None, repeat: int = 0) -> Run:
         """One of the runs; the first policy and workload unless named.
 
         Raises:
-            InvalidInput: there is no such run; the message lists what there is.
+            InvalidInput: there is no such run; the message lists the known ones.
         """
         self._require_runs()
         policy = policy or self.policies[0]
@@ -112,9 +112,9 @@ class Result:
         return grouped.median().join(spread.add_suffix("_spread"))
 
     def metrics(self) -> pd.DataFrame:
-        """One row per policy: geomean over the workloads of stp, antt and strictf; mean of everything else.
+        """One row per policy: geometric means over the workloads of stp, antt and strictf; else arithmetic means.
 
-        The mean energy is that of all workloads, or unknown.
+        The mean energy is over all workloads, or unknown.
         """
         import numpy as np
 
@@ -131,7 +131,7 @@ class Result:
     def to_pandas(self) -> pd.DataFrame:
         """Tidy: one row per workload, policy, seed (on a GPU: repeat) and application.
 
-        The rest of the columns is that of :meth:`Run.applications`.
+        The other columns are those of :meth:`Run.applications`.
         """
         import pandas as pd
 
@@ -169,7 +169,7 @@ class Result:
         """The inverse of :meth:`save`.
 
         Raises:
-            InvalidInput: the file is no saved result, or comes from a newer version.
+            InvalidInput: the file is not a saved result, or comes from a newer version.
         """
         result: Result = provided("load_result")(Path(path))
         return result

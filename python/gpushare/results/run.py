@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one run was worth, and everything that happened in it."""
+"""One run: metrics, tables, and its trace."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Run:
     """One workload under one policy on one device.
 
     Attributes:
-        workload: what ran.
+        workload: the workload.
         policy: the policy's name.
-        device: where.
-        seed: of the variation between simulated blocks; on a real GPU which repeat it was.
+        device: the device.
+        seed: seed of the variation between simulated blocks; on a real GPU the number of the repeat.
         alone_ns: per application, its turnaround alone on this device with this seed, in nanoseconds.
-        record: the core's figures, in nanoseconds.
-        rerun: makes the run again, with its trace; None where it cannot be made again.
+        record: the core's record, in nanoseconds.
+        rerun: repeats the run with a trace; None if it cannot be repeated.
         measured: the conditions of a run on a real GPU; None for a simulated one.
     """
 
@@ -48,7 +48,7 @@ class Run:
     measured: Measured | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        """In short: a workload and its times would fill the screen."""
+        """A short text, without the workload and its times."""
         applications = len(self.workload.applications)
         counted = f"{applications} application{'s' * (applications != 1)}"
         return (
@@ -58,27 +58,27 @@ class Run:
 
     @property
     def is_real(self) -> bool:
-        """Whether a real GPU made it."""
+        """Whether it was made on a real GPU."""
         return self.measured is not None
 
     @property
     def numbered_by(self) -> str:
-        """What tells it from other runs of the same workload and policy: its seed, or which repeat it was."""
+        """The number that distinguishes it from other runs of the same workload and policy: ``seed`` or ``repeat``."""
         return "repeat" if self.is_real else "seed"
 
     @property
     def has_blocks(self) -> bool:
-        """Whether it tells of its thread blocks: a GPU that schedules by itself does not."""
+        """Whether it has data on thread blocks: a run that the hardware scheduled has none."""
         return self.record.blocks > 0 or not any(isinstance(each, Launch) for each in self._operations)
 
     @property
     def has_trace(self) -> bool:
-        """Whether there is a trace, or one can be made."""
+        """Whether there is a trace, or it can be computed."""
         return self.record.trace is not None or self.rerun is not None
 
     @cached_property
     def trace(self) -> _core.Trace:
-        """Every event and every plan. Made by running again, identically, where it was not recorded."""
+        """Every event and every plan; computed by an identical second run if it was not recorded."""
         if self.record.trace is not None:
             return self.record.trace
         if self.rerun is None:
@@ -89,13 +89,13 @@ class Run:
         if not self.is_real:
             return f"the run of {self.policy!r} was saved without its trace"
         return (
-            f"the run of {self.policy!r} on workload {self.workload.name!r} has no trace, and on a GPU no run comes "
-            "again: gpushare.run keeps the trace, a comparison those of first repeats, or of all if it has one workload"
+            f"the run of {self.policy!r} on workload {self.workload.name!r} has no trace, and a run on a GPU cannot be "
+            "repeated: gpushare.run stores the trace, a comparison those of first repeats, or of all for one workload"
         )
 
     @cached_property
     def max_residency(self) -> dict[int, int]:
-        """Per launch, by the number of its operation, how many of its blocks fill an SM."""
+        """Per launch, by the number of its operation, the number of blocks that fill an SM."""
         launches = {number: each for number, each in enumerate(self._operations) if isinstance(each, Launch)}
         if self.measured is not None:
             return {number: self.measured.max_residency[number] for number in launches}
@@ -110,8 +110,8 @@ class Run:
     def ntt(self) -> list[float]:
         """Normalized turnaround time (shared / alone) per application, in the workload's order.
 
-        A turnaround is the time for which an application has a job in the system, submitted and not ended: from its
-        arrival to its end, and in a session without the pauses in which it had submitted nothing.
+        A turnaround is the time in which an application has an unfinished job: from its arrival to its end, and in a
+        session without the pauses in which it had no job.
         """
         turnarounds = zip(self.workload.applications, self.record.turnarounds, strict=True)
         return [self._ntt(application.name, turnaround) for application, turnaround in turnarounds]
@@ -123,13 +123,13 @@ class Run:
             raise InvalidInput(f"application {application!r}: {error}") from error
 
     def metrics(self) -> dict[str, float]:
-        """The run in figures.
+        """The run's metrics.
 
-        Keys: ``stp`` (system throughput), ``antt`` (average normalized turnaround time), ``strictf`` (smallest
-        slowdown / largest slowdown), ``makespan_ns``, ``turnaround_p50_ns``, ``_p95_ns`` and ``_p99_ns``,
-        ``sm_utilisation`` (mean share of the makespan in which an SM had a block; NaN where the hardware scheduled
-        by itself and told of no block), ``to_device_utilisation`` and ``to_host_utilisation`` (of the copy engines);
-        ``board_joules`` where a GPU's energy is known (:class:`gpushare.backends.cuda.conditions.Measured`).
+        Keys: ``stp`` (system throughput), ``antt`` (average normalized turnaround time), ``strictf`` (smallest slowdown
+        / largest slowdown), ``makespan_ns``, ``turnaround_p50_ns``, ``_p95_ns`` and ``_p99_ns``, ``sm_utilisation``
+        (mean share of the makespan in which an SM had a block; NaN where the hardware scheduled, without data on
+        blocks), ``to_device_utilisation`` and ``to_host_utilisation`` (of the copy engines); ``board_joules`` where a
+        GPU's energy is known (:class:`gpushare.backends.cuda.conditions.Measured`).
         """
         ntt = self.ntt()
         record = self.record
@@ -174,19 +174,19 @@ class Run:
         }
 
     def blocks(self) -> pd.DataFrame:
-        """One row per thread block, or per group of them, in order of ending.
+        """One row per thread block, or per group of them, in order of their ends.
 
         Columns: application, launch, kernel, sm, block, blocks, start_ns, end_ns. ``blocks`` is 1, unless a real GPU
-        reported several blocks of one launch on one SM that ended together. Such a row stands for that many: ``block``
-        counts those of the launch that ended before, ``end_ns`` is when the GPU was looked at, and their mean duration
-        is ``end_ns - start_ns``. Weigh rows by ``blocks`` when you count or average.
+        reported several blocks of one launch on one SM that ended together. Such a row has ``blocks`` blocks: ``block``
+        is the number of the launch's blocks that ended before, ``end_ns`` is the time of the poll, and their mean
+        duration is ``end_ns - start_ns``. Weigh rows by ``blocks`` for counts and means.
         """
         table = self._named(self.trace.blocks()).rename(columns={"operation": "launch"})
         table.insert(2, "kernel", table["launch"].map(lambda launch: self._operations[launch].kernel.name))
         return table[["application", "launch", "kernel", "sm", "block", "blocks", "start_ns", "end_ns"]]
 
     def copies(self) -> pd.DataFrame:
-        """One row per copy, in order of ending: application, operation, direction, bytes, start_ns, end_ns."""
+        """One row per copy, in order of their ends: application, operation, direction, bytes, start_ns, end_ns."""
         table = self._named(self.trace.copies())
         copies = [self._operations[operation] for operation in table["operation"]]
         table.insert(2, "direction", [copy.direction for copy in copies])
@@ -207,8 +207,9 @@ class Run:
     def decisions(self) -> pd.DataFrame:
         """One row per share of a plan.
 
-        Columns time_ns, rank, launch, application, quota (an int, or a list, one per SM), and leaves_rest (may lower
-        ranks use the rest of an SM where the launch has its quota, though that be all it can have?).
+        Columns time_ns, rank, launch, application, quota (an int, or a list, one per SM), and leaves_rest (whether
+        lower ranks may use the rest of an SM where the launch has reached its quota, even if that is its maximum
+        residency).
         """
         import pandas as pd
 
@@ -220,17 +221,17 @@ class Run:
     def kernel_states(self) -> pd.DataFrame:
         """One row per state that a launch was in: application, operation, state, begin_ns, end_ns.
 
-        The states are EffiSha's. PREP: its application waits for memory, copies, or the launch before; READY: no plan
-        gives it anything; TORUN: a plan does, and no block has started yet; RUNNING; TOEVICT: the plan has taken
-        everything away, and its blocks end; DONE, which has no length.
+        The states are EffiSha's. PREP: its application waits for memory, copies, or the previous launch; READY: it has
+        no quota; TORUN: it has a quota, and no block has started yet; RUNNING; TOEVICT: it has lost its quota, and its
+        last blocks run; DONE, which has no length.
         """
         return kernel_states(self)
 
     def preemptions(self) -> pd.DataFrame:
         """One row per application: application, priority, preemptions, eviction_ns.
 
-        ``preemptions``: how often a launch of it was to leave the GPU before its end; ``eviction_ns``: how long that
-        took on average.
+        ``preemptions``: number of times that a launch had to leave the GPU before its end; ``eviction_ns``: mean
+        duration of that.
         """
         return preemptions(self)
 

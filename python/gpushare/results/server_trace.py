@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what ``gpushare trace`` wrote: tables of jobs, quotas and counters per application."""
+"""Reads files of ``gpushare trace``: tables of jobs, quotas and counters per application."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class ServerTrace:
     """A trace of a server, in nanoseconds from its beginning.
 
     Attributes:
-        slices: what lasted: on the tracks ``running`` and ``quota per SM``, and on ``waiting 0`` and further.
-        values: counters, each from its time on.
-        instants: the ``device``, at both ends, and each ``policy`` that there was.
+        slices: slices of the tracks ``running``, ``quota per SM``, ``waiting 0`` and further.
+        values: counters, each valid from its time on.
+        instants: the ``device``, at both ends, and each ``policy``.
     """
 
     slices: pd.DataFrame
@@ -36,28 +36,28 @@ class ServerTrace:
 
     @classmethod
     def of(cls, trace: bytes | str | Path) -> ServerTrace:
-        """A file, or what ``session.trace(seconds)`` returns."""
+        """Reads a file, or the result of ``session.trace(seconds)``."""
         return _read(Trace.FromString(trace if isinstance(trace, bytes) else Path(trace).read_bytes()))
 
     @property
     def device(self) -> str:
-        """Its name."""
+        """Name of the device."""
         found = self.instants[self.instants["track"] == "device"]["name"]
         return "" if found.empty else found.iloc[0]
 
     @property
     def applications(self) -> list[str]:
-        """Those that had something on the GPU, or waited for it."""
+        """The applications with a running or waiting job."""
         return list(dict.fromkeys(self.slices.sort_values("begin_ns", kind="stable")["application"]))
 
     @property
     def end_ns(self) -> int:
-        """When its window ended: where nothing else was said, when it was taken."""
+        """End of the window, by default the time of the request."""
         times = [self.slices["end_ns"].max(), self.values["time_ns"].max(), self.instants["time_ns"].max()]
         return int(max(each for each in times if each == each))
 
     def running(self) -> pd.DataFrame:
-        """Jobs from the first block to the end; one that had not ended, to the end of the trace."""
+        """Jobs from the first block to the end, or to the end of the trace."""
         return self._on("running")
 
     def waiting(self) -> pd.DataFrame:
@@ -65,15 +65,15 @@ class ServerTrace:
         return self.slices[self.slices["track"].str.startswith("waiting")]
 
     def quotas(self) -> pd.DataFrame:
-        """Blocks per SM, by ranges of SMs, as ``gpushare status`` writes them."""
+        """Blocks per SM, by ranges of SMs, as in ``gpushare status``."""
         return self._on("quota per SM")
 
     def sms_held(self) -> pd.DataFrame:
-        """On how many SMs applications had blocks."""
+        """Numbers of SMs with blocks of an application."""
         return self.values[self.values["track"] == "SMs held"]
 
     def policies(self) -> pd.DataFrame:
-        """Each from its time on."""
+        """The policies, each valid from its time on."""
         return self.instants[self.instants["track"] == "policy"]
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -86,7 +86,7 @@ class ServerTrace:
 
 
 def _read(trace: Trace) -> ServerTrace:
-    """Slices of one track do not overlap, so that an end is of the slice that began last."""
+    """Slices of one track do not overlap, so an end belongs to the slice that began last."""
     names: dict[int, tuple[str, str]] = {}
     slices: list[list[object]] = []
     values, instants = [], []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units and metrics in plain words."""
+"""Texts for units and metrics."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ TIME_UNITS = [(1, "ns"), (1_000, "µs"), (1_000_000, "ms"), (1_000_000_000, "s")
 
 
 UNKNOWN = "-"
-"""In a table, where there is no value."""
+"""Text of a missing value in tables."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How to show a metric.
+    """Presentation of a metric.
 
     Attributes:
         short: its name in a table.
-        words: what it says.
+        words: its description.
         best: ``"highest"`` or ``"lowest"``.
-        logarithmic: do its values span orders of magnitude?
+        logarithmic: whether its values span orders of magnitude.
     """
 
     short: str
@@ -36,12 +36,12 @@ class Metric:
 
     @property
     def lower_is_better(self) -> bool:
-        """Is a small value good?"""
+        """Whether small values are better."""
         return self.best == "lowest"
 
     @property
     def better(self) -> str:
-        """The words beside an axis."""
+        """The label of the better direction."""
         return "lower is better" if self.lower_is_better else "higher is better"
 
 
@@ -99,7 +99,7 @@ def number(value: float) -> str:
 
 
 def scaled(metric: str, values_max: float) -> tuple[float, str]:
-    """What to divide a metric by, and the unit to name beside it: times become µs or ms, ratios stay."""
+    """The divisor and the unit of a metric: times become µs or ms, ratios stay."""
     if not metric.endswith("_ns"):
         return 1.0, ""
     scale, unit = time_unit(values_max)
@@ -107,17 +107,17 @@ def scaled(metric: str, values_max: float) -> tuple[float, str]:
 
 
 def device_names(result: Result) -> str:
-    """Where the runs were made."""
+    """Names of the runs' devices."""
     return ", ".join(dict.fromkeys(run.device.name for run in result.runs))
 
 
 def made_on(result: Result) -> str:
-    """A second line for titles: the GPU that made the figures; nothing if they are simulated."""
+    """A second line for titles: the GPU of a measurement; empty for simulations."""
     return f"\non {plain(device_names(result))}" if result.is_real else ""
 
 
 def plain(label: str) -> str:
-    """A user's name as matplotlib shows it: no mathematics, no hiding by a leading underscore."""
+    """A user's name with matplotlib's special characters escaped: mathematics and a leading underscore."""
     escaped = label.replace("$", r"\$")
     return f" {escaped}" if escaped.startswith("_") else escaped
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions: applications of one process share a GPU, launch by launch as they come."""
+"""Sessions: applications of one process submit launches to a shared GPU."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application of a session, as its user holds it."""
+"""Applications of a session."""
 
 from __future__ import annotations
 
@@ -35,27 +35,28 @@ class SessionApplication:
 
     @property
     def priority(self) -> int:
-        """Larger is more urgent, for policies that look at it."""
+        """The priority; larger is more urgent, for policies with priorities."""
         return self._priority
 
     def set_priority(self, priority: int) -> None:
-        """Changes the priority, while launches are under way or before.
+        """Changes the priority, also while launches run.
 
         Raises:
             InvalidInput: it is above the session's ``highest_priority``.
-            PolicyError: the session's policy has no use for it.
+            PolicyError: the session's policy has no priorities.
         """
         self._session._set_priority(self, priority)
 
     def cancel(self) -> None:
-        """Ends the application: what waits is dropped, and what runs stops at the next block boundary.
+        """Cancels the application: queued launches are dropped, and running ones stop at the next block boundary.
 
-        Its jobs that have not ended raise :class:`gpushare.Cancelled`; others notice nothing. Returns at once.
+        Its jobs that have not ended raise :class:`gpushare.Cancelled`; other applications are not affected. Returns at
+        once.
         """
         self._session._cancel(self)
 
     def _register(self, core: _core.CoreSession, first: _core.Launch) -> None:
-        """The core knows it from its first launch on."""
+        """Registers the application in the core, at its first launch."""
         if self._cancelled:
             raise _core.Cancelled(f"application {self.name!r} has been cancelled")
         if self._number is not None:
@@ -64,12 +65,12 @@ class SessionApplication:
         self._number, self._first_priority = core.add(described, first), self.priority
 
     def _as_run(self, arrival_ns: int, launches: int) -> Application:
-        """What a run says of it, of which so many launches had begun."""
+        """The application as part of a run, with the launches that had begun, of which there are ``launches``."""
         return Application(
             self.name,
             tuple(submitted.launch for submitted in self._launches[:launches]),
             arrival_ns=arrival_ns,
-            priority=self._first_priority,  # the trace tells of those after it
+            priority=self._first_priority,  # the trace has the later ones
             **self.terms.given,
         )
 
@@ -85,16 +86,16 @@ class SessionApplication:
         """Submits a launch and returns at once.
 
         Args:
-            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
+            kernel: a Kernel; on a simulated device one with a profile, such as those of the suite, or a KernelModel.
             grid: blocks, an int or up to three, x first.
-            block: threads per block, likewise.
+            block: threads per block, an int or up to three, x first.
             args: one per parameter: arrays in device memory (of this session, PyTorch, CuPy, Numba) for pointers,
                 numbers for values.
             shared_bytes: dynamic shared memory per block.
 
         Raises:
-            InvalidInput: an argument, the grid or the block cannot be; the message names it. Or it is the first launch,
-                and takes too long for the application's deadline or latency bound.
+            InvalidInput: an argument, the grid or the block is not valid; the message names it. Or the first launch
+                would take longer than the application's deadline or latency bound allows.
             Cancelled: the application has been cancelled.
             DeviceError: the session has failed; on a GPU a CudaError.
         """
@@ -105,14 +106,14 @@ def permitted_priority(name: str, priority: int, most: int | None, policy: str |
     """The priority, checked.
 
     Raises:
-        InvalidInput: it is none, or above the highest that the session permits.
-        PolicyError: the policy has no use for it.
+        InvalidInput: it is not a valid priority, or above the session's highest.
+        PolicyError: the policy has no priorities.
     """
     priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
     require(
         most is None or priority <= most,
-        f"application {name!r}: priority {priority} is above {most}, the highest that this session permits: "
-        "whoever opened it said Session(highest_priority=...)",
+        f"application {name!r}: priority {priority} is above {most}, the highest that this session permits; "
+        "it was opened with Session(highest_priority=...)",
     )
     if isinstance(policy, str):
         _core.require_priority(policy, name, priority)
@@ -120,9 +121,9 @@ def permitted_priority(name: str, priority: int, most: int | None, policy: str |
 
 
 def require_permitted_latency(name: str, latency_ns: float | None, most: int | None) -> None:
-    """Raise InvalidInput unless an application may ask for this, where ``most`` is the highest priority that it may."""
+    """Raises InvalidInput for a latency bound if the highest permitted priority, ``most``, is not above 0."""
     require(
         latency_ns is None or most is None or most > 0,
-        f"application {name!r}: a latency bound is for those who may ask for a priority above 0: "
-        "whoever opened it said Session(highest_priority=...)",
+        f"application {name!r}: a latency bound needs a session that permits priorities above 0; "
+        "it was opened with Session(highest_priority=...)",
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How sessions end that nobody closes, and what a forked process has of them: a copy without a thread."""
+"""Ends sessions that are not closed, and disables the copies that a forked process inherits: they have no thread."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _ends: weakref.WeakKeyDictionary[Session, weakref.finalize] = weakref.WeakKeyDic
 
 
 class CoreOfParent:
-    """Stands for a session's core in a forked process: to wait for its thread would take for ever."""
+    """Replaces a session's core in a forked process, where waiting for the core's thread would never end."""
 
     def close(self) -> None:
-        """The session goes on where it was opened."""
+        """Does nothing: the session goes on in the process that opened it."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise InvalidInput(
@@ -29,7 +29,7 @@ class CoreOfParent:
 
 
 def ends_here(session: Session) -> None:
-    """It is closed when nobody has it any more, or with this process, and by no other process."""
+    """Closes the session when it is no longer referenced or this process ends; a forked process does not close it."""
     _ends[session] = weakref.finalize(session, session._core.close)
 
 

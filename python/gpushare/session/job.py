@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch of a session, from its submission to its end."""
+"""Jobs of a session: a launch from its submission to its end."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ LEAST_KEPT = 64
 
 
 class FutureLike:
-    """Has the questions of :class:`concurrent.futures.Future` that go by waiting."""
+    """The methods of :class:`concurrent.futures.Future` that can be expressed by waiting."""
 
     __slots__ = ()
     name: str
 
     def done(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Whether it has ended, successfully or not."""
         return self._wait(0)
 
     def result(self, timeout: float | None = None) -> None:
-        """Waits until it has ended; its results are in the arrays that it was given.
+        """Waits until it has ended; its results are in the arrays among its arguments.
 
         Raises:
             TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
             Cancelled: its application has been cancelled.
-            DeviceError: it, or another job that was on the device with it, failed; on a GPU a CudaError.
+            DeviceError: it failed, or another job that was on the device with it; on a GPU a CudaError.
             WorkerLostError: the server's worker ended before it did; submit it again.
         """
         error = self.exception(timeout)
@@ -41,7 +41,7 @@ class FutureLike:
             raise error
 
     def exception(self, timeout: float | None = None) -> Exception | None:
-        """Waits until it has ended; what :meth:`result` raises then, None if it has ended well.
+        """Waits until it has ended; returns the exception that :meth:`result` would raise, None after success.
 
         Raises:
             TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
@@ -52,11 +52,11 @@ class FutureLike:
         return self._failure()
 
     def _wait(self, seconds: float) -> bool:
-        """Whether it has ended within that time, well or not."""
+        """Whether it has ended within this time, successfully or not."""
         raise NotImplementedError
 
     def _failure(self) -> Exception | None:
-        """Of a job that has ended."""
+        """The exception of a job that has ended, None after success."""
         raise NotImplementedError
 
 
@@ -71,7 +71,7 @@ class Job(FutureLike):
         self.name = name
         self._session = session
         self._number = number
-        self._arguments: Sequence[Any] | None = arguments  # alive until the job has ended
+        self._arguments: Sequence[Any] | None = arguments  # references the arguments until the job has ended
         self._error: Exception | None = None
 
     def _wait(self, seconds: float) -> bool:
@@ -96,10 +96,10 @@ class Job(FutureLike):
 
 
 class UnfinishedJobs:
-    """Keeps jobs, and with them their arguments, until they have ended, whether anybody waits for them or not.
+    """Holds jobs, and with them their arguments, until they have ended, even if the caller drops them.
 
-    It looks for those that have when it has twice as many as after the last look, so that a job costs the same however
-    many there are.
+    Ended jobs are removed when the number of jobs has doubled since the last removal, so that the cost per job is
+    constant.
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class UnfinishedJobs:
         self._lock = threading.Lock()
 
     def add(self, job: Job) -> None:
-        """It has been submitted."""
+        """Adds a submitted job."""
         with self._lock:
             self._jobs.append(job)
             if len(self._jobs) >= self._look_at:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a finished session has done and by what, as a run is made of it."""
+"""Converts a finished session to a run."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def begun_work(
     record: _core.RunRecord,
     alone_ns: Callable[[SessionApplication], int],
 ) -> tuple[Workload, dict[str, int]]:
-    """What of the applications has begun, and how long each would have taken alone, in nanoseconds.
+    """The parts of the applications that had begun, and the runtime of each alone, in nanoseconds.
 
     Raises:
         InvalidInput: nothing has begun.
     """
-    # Who was cancelled while an ordering held everything of it back has left nothing.
+    # An application that was cancelled while an ordering held all its operations back has no launches.
     launches = {each.name: len(each.operations) for each in done.applications}
     begun = [each for each in applications if each.name in launches]
     require(len(begun) > 0, "nothing that was submitted to this session has begun")
@@ -36,7 +36,7 @@ def begun_work(
 
 
 def decided_by(ordering: str, policies: Sequence[str]) -> str:
-    """The policies that a session has had, one after the other, as a run names them.
+    """The policies of a session, in their order, as a run names them.
 
     >>> decided_by("cumas", ["fifo", "srtf"]), decided_by("arrival", ["srtf"])
     ('cumas+fifo, then srtf', 'srtf')

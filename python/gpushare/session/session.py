@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions: applications of one process share a GPU under a policy, launch by launch as they come."""
+"""Sessions: applications of one process share a GPU under a policy and submit launches at any time."""
 
 from __future__ import annotations
 
@@ -34,26 +34,25 @@ from gpushare.session.run import begun_work, decided_by
 class Session(SessionApi):
     """Applications of this process share a GPU under a policy.
 
-    Kernels are made preemptible and scheduled by a thread of their own, which never holds the GIL (unless the policy
-    is written in Python). One session at a time per GPU and process.
+    A session makes kernels preemptible and schedules them in a separate thread, which holds the GIL only for policies
+    written in Python. There can be one session at a time per GPU and process.
 
-    On a simulated device launches take the time that their model says, and compute nothing: arrays live in host memory
-    and keep what they hold, and arguments are not looked at. Its time is the wall clock's, as far as simulating keeps
-    up with that.
+    On a simulated device launches take the time of their model and compute nothing: arrays are in host memory and do
+    not change, and arguments are not checked. Simulated time follows the wall clock, as far as the simulator is fast
+    enough.
 
     Args:
-        device: ``"cuda:0"`` for a GPU, or a simulated one, as :func:`gpushare.device` knows it.
-        policy: the name of a built-in policy that is no oracle, or an instance of your own.
-        ordering: whose operations go next, before the policy says who runs where: a name that :func:`gpushare.compare`
-            takes before a ``+``, such as ``"cumas:kernels=2"``; it stays as long as the session.
-        measure_alone: when the session is finished, run every application's launches again, original kernels with
-            nobody else there, so that the run has metrics; the arrays get back what the jobs have written. Until then
-            the session keeps all arrays alive. Without it times alone count as 1 ns.
-        highest_priority: the highest that an application may ask for; None: any. Priorities are the business of
-            whoever opens the session, as on Linux those above the default are of the superuser: hand
-            ``session.application`` to others after setting this.
-        speed: on a simulated device, seconds that pass there in one second.
-        keeps_record: False for a session without an end, which cannot be finished: what is over is forgotten.
+        device: ``"cuda:0"`` for a GPU, or a simulated device; see :func:`gpushare.device`.
+        policy: the name of a built-in policy that is no oracle, or an instance of :class:`gpushare.Policy`.
+        ordering: selects the operations that the policy sees next: a name that :func:`gpushare.compare` takes before a
+            ``+``, such as ``"cumas:kernels=2"``. It does not change during the session.
+        measure_alone: when the session is finished, run every application's launches again, alone and as original
+            kernels, so that the run has metrics; afterwards the arrays hold the results of the jobs again. The session
+            references all arrays until then. Without it runtimes alone count as 1 ns.
+        highest_priority: the highest priority that applications can get; None: no limit. A program that opens a session
+            for other code sets it, as Linux reserves priorities above the default for the superuser.
+        speed: simulated seconds per second of wall-clock time, on a simulated device.
+        keeps_record: False for a session that runs indefinitely: no records are stored, and it cannot be finished.
 
     >>> import gpushare as gs
     >>> with gs.Session("sim:h100", policy="srtf") as session:
@@ -142,8 +141,8 @@ class Session(SessionApi):
     def set_policy(self, policy: str | Policy) -> None:
         self._require_open()
         owned, name = own_policy(policy), policy_name(policy)
-        with self._lock:  # nobody comes meanwhile whom the next one cannot serve
-            for each in self._applications:  # the core asks for those that it knows
+        with self._lock:  # no application may be added meanwhile that the new policy cannot serve
+            for each in self._applications:  # the core checks the applications that are registered there
                 if each._number is None and isinstance(policy, str):
                     _core.require_priority(policy, each.name, each.priority)
             self._core.set_policy(owned)
@@ -151,7 +150,7 @@ class Session(SessionApi):
             self._policies.append(name)
 
     def status(self) -> SessionStatus:
-        """What is going on at this moment: applications that have launched something and have not been cancelled.
+        """The present state: applications that have submitted a launch and have not been cancelled.
 
         >>> import gpushare as gs
         >>> model = gs.KernelModel("long", threads=128, latency_ns=1_000_000_000)
@@ -165,37 +164,37 @@ class Session(SessionApi):
         return self._core.status()
 
     def history(self, seconds: float) -> SessionPast:
-        """What the last seconds brought: launches, quotas and SMs; of a session that keeps no record."""
+        """Launches, quotas and SMs of the last seconds, for a session that stores no record."""
         return self._core.history(round(number("seconds", seconds, 0, 1e6) * 1e9))
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.
 
-        Of an application that was cancelled the run has the launches that had begun. How long they would have taken
-        alone, nobody knows: it counts as undisturbed.
+        For a cancelled application the run has the launches that had begun. Their runtime alone is not known, so the
+        application counts as undisturbed.
 
         Args:
             timeout: in seconds.
 
         Raises:
             DeviceError: a job failed, or did not end in time; the message names its application. On a GPU a CudaError.
-            InvalidInput: nothing was submitted; or the timeout is none, and the session stays open.
+            InvalidInput: nothing was submitted; or the timeout is no valid number, and the session stays open.
         """
         self._require_open()
         timeout = number("timeout", timeout, 0, 1e6)
-        require(self._keeps_record, "this session keeps no record that it could be finished with: close it")
+        require(self._keeps_record, "this session keeps no record, so it cannot be finished: close it")
         with self._lock:
             self._require_open()
             busy = sorted((each for each in self._applications if each._launches), key=lambda each: each._number or 0)
             require(len(busy) > 0, "nothing was submitted to this session")
-            self._finished = True  # and nobody submits any more
+            self._finished = True  # no launch may be submitted from now on
         try:
             done, record = self._core.finish(self.device.description, timeout)
         except _core.DeviceError:
             self._end()
             raise
         except KeyboardInterrupt:
-            self._finished = False  # all goes on, until somebody closes it
+            self._finished = False  # the session goes on until it is closed
             raise
         try:
             workload, alone = begun_work(busy, done, record, self._alone_ns)
@@ -221,7 +220,7 @@ class Session(SessionApi):
             self._end()
 
     def _end(self) -> None:
-        """Lets go of the device, and of what keeps the session's copies of variables."""
+        """Releases the device and the session's copies of variables."""
         self._on.check()
         self._on.forget()
         for each in self._applications:
@@ -243,7 +242,7 @@ class Session(SessionApi):
         with self._lock:
             self._require_open()
             application._register(self._core, submitted.core)
-            # In one go, so that the list is in the order of the numbers.
+            # Both steps under one lock, so that the list has the order of the job numbers.
             job_number = self._core.submit(application._number, submitted.core, submitted.program)
             if self._keeps_record:
                 application._launches.append(submitted)

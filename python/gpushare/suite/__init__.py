@@ -21,7 +21,7 @@ FIELDS = (
     "graphs",
     "learning",
 )
-"""The folders."""
+"""The folders, one per field."""
 
 KERNELS: dict[str, SuiteKernel] = {
     kernel.name: kernel for field in FIELDS for kernel in import_module(f"gpushare.suite.{field}").KERNELS

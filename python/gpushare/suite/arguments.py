@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The suite's cases as arguments of a launch: up to 1.5 GB of data, made only when a run needs it."""
+"""Arguments of launches from the suite's cases: up to 1.5 GB of data, generated when a run needs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Geometry = tuple[Extent, Extent, int]
 
 MOST_LAYERS = 65_535
-"""What CUDA allows for a grid's ``z``."""
+"""CUDA's limit of a grid's ``z``."""
 
 
 @cache
@@ -67,10 +67,10 @@ class SuiteArguments:
     """The arguments of a suite kernel's case.
 
     Args:
-        name: of the kernel.
+        name: name of the kernel.
         size: "small" or "large".
-        seed: of the data.
-        layers: of the grid, each of which does all of the work: for launches that take longer.
+        seed: seed of the data.
+        layers: layers of the grid, each of which does all of the work, for longer launches.
 
     >>> [type(argument).__name__ for argument in SuiteArguments("triad", "small").build()]
     ['Zeros', 'ndarray', 'ndarray', 'float32', 'int32']
@@ -99,11 +99,11 @@ class SuiteArguments:
         return (x, y, z * self.layers), block, shared_bytes
 
     def build(self) -> tuple[Any, ...]:
-        """The arguments, made anew: nothing is kept here, so the memory is free once the caller drops them."""
+        """The arguments, generated anew and not stored, so their memory is freed when the caller drops them."""
         case = suite_kernel(self.name).case(self.size, self.seed)
         self._require_known_geometry(case)
         return tuple(
-            # What is only written needs no upload: a workload's results are not looked at.
+            # Arrays that are only written need no upload: a workload's results are not read.
             Zeros(argument.value.shape, argument.value.dtype)
             if argument.is_output and not argument.is_updated
             else argument.value

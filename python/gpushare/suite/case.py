@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One launch of a kernel, and how to tell whether its results are right."""
+"""A case: one launch of a kernel, with its expected results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 
 UNWRITTEN = 0xCD
-"""Every byte of an output before the launch: an element that the kernel forgets is no zero that happens to be right."""
+"""The value of every byte of an output before the launch, so that an element which the kernel skips is not 0 by chance.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,11 +23,11 @@ class Argument:
 
     name: str
     value: np.ndarray | np.generic
-    """What the parameter holds before the launch."""
+    """Its value before the launch."""
     is_output: bool = False
-    """Results are expected in it."""
+    """Whether it has expected results."""
     is_updated: bool = False
-    """The kernel reads what it writes here, so it must hold ``value`` again before every launch."""
+    """Whether the kernel also reads it, so that ``value`` must be restored before every launch."""
 
 
 def output(name: str, shape: int | tuple[int, ...], dtype: type[np.generic]) -> Argument:
@@ -41,7 +42,7 @@ def output(name: str, shape: int | tuple[int, ...], dtype: type[np.generic]) -> 
 
 
 def grid_over(extent: tuple[int, ...], per_block: tuple[int, ...]) -> tuple[int, int, int]:
-    """The smallest grid whose blocks cover the extent, x first.
+    """The smallest grid with blocks that cover the extent, x first.
 
     >>> grid_over((100, 64), (32, 32))
     (4, 2, 1)
@@ -63,15 +64,15 @@ class Case:
     shared_bytes: int = 0
     """Dynamic shared memory of a block."""
     tolerance: float = 0.0
-    """By how much a result may differ from the expected one; 0 means not at all."""
+    """Largest difference of a result from the expected one; 0: equality."""
 
     @cached_property
     def expected(self) -> dict[str, np.ndarray]:
-        """The right value of every output, computed at first use: a large case may take a minute."""
+        """The expected value of every output, computed at first use: a large case may take a minute."""
         return self.reference()
 
     def mistakes(self, results: Mapping[str, np.ndarray]) -> list[str]:
-        """What is wrong with the outputs of a launch, in words; nothing if they are right.
+        """The errors in the outputs of a launch, as texts; empty if they are right.
 
         Args:
             results: the outputs after the launch, by the names of the arguments.
@@ -83,7 +84,7 @@ class Case:
 def _mistake(name: str, result: np.ndarray, right: np.ndarray, tolerance: float) -> str:
     if (result.shape, result.dtype) != (right.shape, right.dtype):
         return f"{name}: {result.dtype} {result.shape} instead of {right.dtype} {right.shape}"
-    # "not within" rather than "beyond", so that a NaN is a mistake.
+    # "not within" rather than "beyond", so that a NaN is a mistake
     wrong = ~(np.abs(result - right) <= tolerance) if tolerance else result != right
     count = np.count_nonzero(wrong)
     if count == 0:

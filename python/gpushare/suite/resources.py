@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the suite's kernels and their workers take from an SM, by what the assembler reports; needs no GPU."""
+"""Resources of the suite's kernels and workers on an SM, from the assembler's report; needs no GPU."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Occupancy:
-    """Of a kernel, or of its worker.
+    """Resources of a kernel or its worker.
 
     Attributes:
         usage: registers, shared memory and spills.
-        blocks_per_sm: that fit, with the case's block and dynamic shared memory.
+        blocks_per_sm: residency with the case's block and dynamic shared memory.
     """
 
     usage: ResourceUsage
@@ -31,12 +31,12 @@ class Occupancy:
 
 @dataclass(frozen=True)
 class SuiteResources:
-    """What became of one kernel.
+    """Resources of one kernel and its worker.
 
     Attributes:
-        name: of the kernel.
-        original: the kernel as it is.
-        worker: None if it has none.
+        name: name of the kernel.
+        original: resources of the original.
+        worker: resources of the worker; None if it has none.
         refusal: why it has none.
     """
 
@@ -47,7 +47,7 @@ class SuiteResources:
 
 
 def suite_resources(kernel: SuiteKernel, arch: str, device: Device, size: str = "large") -> SuiteResources:
-    """Compiled for this architecture, on the SMs of this device, which should be one of it.
+    """Compiles for this architecture, which should be the device's, and computes the residency there.
 
     Raises:
         InvalidInput: NVRTC does not know the architecture.

@@ -7,7 +7,7 @@ import numpy as np
 
 
 def offsets_of(lengths: np.ndarray) -> np.ndarray:
-    """Where each segment begins, and the last one ends.
+    """The start of each segment, and the end of the last one.
 
     >>> offsets_of(np.array([2, 0, 3]))
     array([0, 2, 2, 5], dtype=int32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kernel of the suite: its CUDA source, and cases that say what is right."""
+"""A kernel of the suite: its CUDA source, and its cases."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class SuiteKernel:
     summary: str
     build: Callable[[Size, np.random.Generator], Case]
     stands_for: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    """The benchmarks that it computes anew: the paper's short name -> the name in that paper's table."""
+    """The benchmarks that it reimplements: name in the paper's table by the paper's short name."""
     is_layerable: bool = True
-    """Does it do the same work, with the same results, once for every layer (``z``) of its grid?"""
+    """Whether it does the same work, with the same results, once for every layer (``z``) of its grid."""
 
     @property
     def field(self) -> str:
-        """The folder that it is in."""
+        """Name of its folder."""
         return self.source_path.parent.name
 
     @property

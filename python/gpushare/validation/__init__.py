@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How well the simulated GPU predicts the real one: docs/results/simulator-accuracy.md.
+"""Validation of the simulator against a real GPU: docs/results/simulator-accuracy.md.
 
-The same workloads run on both. ``recording`` is what a GPU did, ``measure`` makes it, ``prediction`` does the same in
-the simulator, and ``errors`` compares the two.
+The same workloads run on both. ``recording`` has the measurements, ``measure`` makes them, ``prediction`` simulates the
+same runs, and ``errors`` compares the two.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no recording of a GPU holds: found when a file is read, not by what it would do to the figures."""
+"""Checks of recordings when they are read: values that no measurement has."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 LONGEST_NS = 2**63 - 1
 MOST_LAUNCHES = 1_000_000
-"""Far beyond any: they fill some milliseconds, and each takes a microsecond or more."""
+"""Far above any real number of launches: they fill some milliseconds, and each takes a microsecond or more."""
 
 
 def require_undamaged(recording: Recording) -> None:
-    """Raise InvalidInput for what cannot have been measured; the message names the key."""
+    """Raises InvalidInput for a value that cannot have been measured; the message names the key."""
     whole("key 'sms'", recording.sms, 1, 100_000)
     for number, solo in enumerate(recording.solo):
         _require_solo(solo, recording.sms, f"solo.{number}")
@@ -49,7 +49,7 @@ def _require_pair(runs: PairRuns, sms: int, key: str) -> None:
 
 
 def _require_times(times: Sequence[int], key: str) -> None:
-    require(len(times) > 0, f"key '{key}' holds no time: leave out what was not measured")
+    require(len(times) > 0, f"key '{key}' has no times: leave out runs that were not measured")
     for time in times:
-        require(time > 0, f"key '{key}' holds a time of {time} ns: leave out what was not measured")
-        require(time <= LONGEST_NS, f"key '{key}' holds a time that is too long: at most {LONGEST_NS} ns")
+        require(time > 0, f"key '{key}' has a time of {time} ns: leave out runs that were not measured")
+        require(time <= LONGEST_NS, f"key '{key}' has a time of {time} ns; at most {LONGEST_NS} ns")

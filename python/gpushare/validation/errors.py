@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a prediction is from a recording, figure by figure."""
+"""Errors of a prediction against a recording."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ FIGURES = (SOLO_SMS, SOLO_RESIDENCY, ALONE, STP, ANTT)
 def compared(recording: Recording, prediction: Recording) -> pd.DataFrame:
     """One row per figure and run: figure, what, way, point, measured, simulated, error (simulated / measured - 1).
 
-    STP and ANTT are against the time alone under fifo, on the GPU as in the simulator: what sharing costs, and not what
-    workers cost. ``point`` is the number of SMs or of blocks per SM.
+    STP and ANTT are against the time alone under fifo, on the GPU as in the simulator: so they show the cost of
+    sharing, not of workers. ``point`` is the number of SMs or of blocks per SM.
     """
     import pandas as pd
 
@@ -57,14 +57,14 @@ def _pairs(recording: Recording, prediction: Recording) -> Iterator[tuple[object
 
 
 def slowdowns(runs: PairRuns, recording: Recording) -> list[float]:
-    """Turnaround / turnaround alone under fifo of both, medians over the repeats."""
+    """Turnaround / turnaround alone under fifo of both kernels, medians over the repeats."""
     alone = {each.kernel: each.median_ns for each in recording.alone}
     turnarounds = [statistics.median(each) for each in zip(*runs.turnaround_ns, strict=True)]
     return [time / alone[kernel] for time, kernel in zip(turnarounds, runs.kernels, strict=True)]
 
 
 def summary(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Points, median, 90th percentile and worst of the sizes of errors, and the median with its sign."""
+    """Number of points; median, 90th percentile and maximum of the errors' sizes; median of the signed errors."""
     sizes = table.assign(size=table["error"].abs())
     groups = sizes.groupby(list(by), sort=False)
     return groups.agg(

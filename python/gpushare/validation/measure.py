@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measured half: every kernel alone in parts of the GPU, and all pairs under every way of sharing."""
+"""Measurements: every kernel alone on parts of the GPU, and all pairs under every way of sharing."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ TIMEOUT_S = 20.0
 
 
 class Recorder:
-    """Runs everything on a GPU that nothing else may use, and keeps what has been measured so far.
+    """Runs everything on a GPU that is not in use otherwise, and stores the measurements so far.
 
     Args:
-        device: where.
-        settings: what.
+        device: the device.
+        settings: the workloads.
     """
 
     def __init__(self, device: CudaDevice, settings: Settings) -> None:
@@ -44,7 +44,7 @@ class Recorder:
         self._failures: list[str] = []
 
     def record(self, progress: bool | None = None) -> Recording:
-        """Everything, with progress bars."""
+        """Measures everything, with progress bars."""
         self._load(progress)
         names = self.settings.kernels
         for name in tracked(names, len(names), "kernels alone", progress):
@@ -58,7 +58,7 @@ class Recorder:
 
     @property
     def recording(self) -> Recording:
-        """What there is so far. A kernel that never ended alone is in the failures only."""
+        """The measurements so far. A kernel without a finished run alone is only in the failures."""
         alone = tuple(each for each in self._alone if each.turnaround_ns)
         never_ended = {each.kernel for each in self._alone} - {each.kernel for each in alone}
         return Recording(
@@ -72,7 +72,7 @@ class Recorder:
         )
 
     def _load(self, progress: bool | None) -> None:
-        """Compiles, then makes and uploads the data, which takes the host some seconds per kernel."""
+        """Compiles, then generates and uploads the data, which takes the host some seconds per kernel."""
         launches = [Launch.of_suite(name, self.settings.size) for name in self.settings.kernels]
         for launch in tracked(launches, len(launches), "compiling", progress):
             self.device.load(launch.kernel)
@@ -109,7 +109,7 @@ class Recorder:
                 yield SoloRuns(name, sms, residency, times)
 
     def _measure_pair(self, names: tuple[str, str], launches: tuple[int, int]) -> Iterator[PairRuns]:
-        """Ways in turn within each repeat, so that drift meets all alike."""
+        """Interleaves the ways within each repeat, so that drift affects all alike."""
         prepared = self._prepared(workloads.pair(names, launches, self.settings.size))
         ways = self.settings.ways(self.sms)
         found: dict[str, list[Run]] = {way: [] for way in ways}
@@ -129,7 +129,7 @@ class Recorder:
         return prepared
 
     def _run(self, prepared: CudaWorkload, policy: str | Policy, repeat: int) -> Run | None:
-        """None, and a note, where a policy fails or the run takes too long: the others are not affected."""
+        """A run; None, with a note, if a policy fails or the run takes too long: the others are not affected."""
         try:
             return self._runner.run(prepared, policy, repeat, record=False)
         except (PolicyError, TimeoutError) as error:

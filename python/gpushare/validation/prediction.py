@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated half: what a recording holds, done again by the simulator, which has never seen a pair."""
+"""Simulates the runs of a recording; the models do not use measurements of pairs."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Part = TypeVar("Part", SoloRuns, AloneRuns, PairRuns)
 
 
 def predicted(recording: Recording, device: Device, progress: bool | None = None) -> Recording:
-    """The same runs on a simulated device, each once: a simulated run repeats itself.
+    """The same runs on a simulated device, each once, since a simulated run is deterministic.
 
     Raises:
-        InvalidInput: a kernel has no profile from which it could be modelled.
+        InvalidInput: a kernel has no profile for its model.
     """
     prediction = _Prediction(recording.size, device)
     return replace(
@@ -77,5 +77,5 @@ class _Prediction:
 
 
 def turnarounds_ns(run: Run) -> tuple[int, ...]:
-    """Of all applications."""
+    """Turnarounds of all applications."""
     return tuple(run.record.turnarounds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a GPU did, as a file: read again where there is no GPU, and compared with every later model."""
+"""Recordings of validation runs on a GPU, as files, for use without a GPU and with later models."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 FORMAT = "gpushare validation 1"
-TOO_DEEP = "lists or tables lie too deep in one another"
+TOO_DEEP = "lists or tables are nested too deeply"
 
 
 @dataclass(frozen=True)
 class SoloRuns:
-    """A kernel alone in a part of the GPU, launched once under a fixed quota. All times end with the last block.
+    """A kernel alone on a part of the GPU, launched once under a fixed quota. All times end with the last block.
 
     Attributes:
-        kernel: of the suite.
-        sms: the first so many.
-        residency: blocks per SM at most; 0 for as many as fit.
-        turnaround_ns: of each repeat.
+        kernel: a kernel of the suite.
+        sms: number of SMs, from SM 0 on.
+        residency: largest number of blocks per SM; 0 for maximum residency.
+        turnaround_ns: turnaround of each repeat.
     """
 
     kernel: str
@@ -41,19 +41,19 @@ class SoloRuns:
 
     @property
     def median_ns(self) -> float:
-        """Over the repeats."""
+        """Median over the repeats."""
         return statistics.median(self.turnaround_ns)
 
 
 @dataclass(frozen=True)
 class AloneRuns:
-    """A kernel launched as often as in the pairs, with nobody else there.
+    """A kernel launched as often as in the pairs, without other applications.
 
     Attributes:
-        kernel: of the suite.
-        launches: one after the other.
-        original_ns: the original kernel on a stream, median of some runs.
-        turnaround_ns: as workers under fifo, of each repeat.
+        kernel: a kernel of the suite.
+        launches: launches, one after the other.
+        original_ns: time of the original kernel on a stream, median of several runs.
+        turnaround_ns: turnaround as workers under fifo, of each repeat.
     """
 
     kernel: str
@@ -63,7 +63,7 @@ class AloneRuns:
 
     @property
     def median_ns(self) -> float:
-        """Over the repeats."""
+        """Median over the repeats."""
         return statistics.median(self.turnaround_ns)
 
 
@@ -72,10 +72,10 @@ class PairRuns:
     """Two kernels that arrive together.
 
     Attributes:
-        kernels: both.
-        launches: of each.
-        way: of sharing: a policy, or ``split:44``.
-        turnaround_ns: of each repeat, of both.
+        kernels: both kernels.
+        launches: launches of each.
+        way: way of sharing: a policy, or ``split:44``.
+        turnaround_ns: turnarounds of both, of each repeat.
         operations_ns: durations of all launches of the first repeat, those of the first kernel first.
     """
 
@@ -88,15 +88,15 @@ class PairRuns:
 
 @dataclass(frozen=True)
 class Recording:
-    """A whole validation's measured half.
+    """All measurements of a validation.
 
     Attributes:
-        size: of the kernels' data.
-        sms: of the GPU.
-        solo: see there.
-        alone: see there, one per kernel.
-        pairs: see there, one per pair and way of sharing.
-        failures: runs that a policy or the time limit ended, in words.
+        size: size of the kernels' data.
+        sms: SMs of the GPU.
+        solo: runs on parts of the GPU.
+        alone: runs alone, one per kernel.
+        pairs: runs of pairs, one per pair and way of sharing.
+        failures: messages about runs that a policy or the time limit ended.
         conditions: device, driver, version and date.
     """
 
@@ -110,32 +110,32 @@ class Recording:
 
     @property
     def kernels(self) -> list[str]:
-        """All of them."""
+        """All kernels."""
         return [each.kernel for each in self.alone]
 
     @property
     def ways(self) -> list[str]:
-        """Of sharing."""
+        """All ways of sharing."""
         return list(dict.fromkeys(each.way for each in self.pairs))
 
     def save(self, path: Path) -> None:
-        """Writes the file, compressed if its name ends with ``.xz``; it appears as a whole or not at all."""
+        """Writes the file atomically, compressed if its name ends with ``.xz``."""
         content = _lines({"format": FORMAT, **asdict(self)}).encode()
         write_atomically(path, lzma.compress(content) if _is_compressed(path) else content)
 
     @staticmethod
     def load(path: Path) -> Recording:
-        """What such a file holds.
+        """Reads a recording.
 
         Raises:
-            InvalidInput: it cannot be read, is no such file, or is damaged; the message names file and key.
+            InvalidInput: it cannot be read, is not a recording, or is damaged; the message names file and key.
         """
         from pydantic import ValidationError
 
         document = _document(path)
         found = document.pop("format", None) if isinstance(document, dict) else None
         if found != FORMAT:
-            raise InvalidInput(f"{path}: is no recording of {FORMAT!r}: its format is {found!r}")
+            raise InvalidInput(f"{path}: is not a recording of {FORMAT!r}: its format is {found!r}")
         try:
             recording: Recording = _reader().validate_json(json.dumps(document), strict=True)
             require_undamaged(recording)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of a recording: some of its kernels and ways of sharing, for when all of them take too long to simulate."""
+"""Selects a part of a recording: some of its kernels and ways of sharing."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def selected(
     policies: Sequence[str] | None = None,
     splits: Sequence[int] | None = None,
 ) -> Recording:
-    """What it has of these kernels, under these policies and in these splits; None: all of them.
+    """The runs of these kernels, policies and splits; None: all of them.
 
     Raises:
-        InvalidInput: something of that was not recorded, or no kernel is left.
+        InvalidInput: one of them was not recorded, or no kernel is left.
     """
     require(kernels is None or len(kernels) > 0, f"name a kernel of the recording: {', '.join(recording.kernels)}")
     in_splits = None if splits is None else [f"{SPLIT}{each}" for each in splits]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is run, on the GPU and in the simulator alike: kernels, policies, parts of the GPU, launches per run."""
+"""Workloads of a validation, on the GPU and simulated: kernels, policies, parts of the GPU, launches per run."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ POLICIES = ("fifo", "mpmax", "even", "srtf")
 SPLITS = (22, 44, 66, 88, 110)
 """SMs of the first application."""
 SM_COUNTS = (1, 2, 4, 8, 16, 24, 33, 44, 55, 66, 77, 88, 99, 110, 121)
-"""And all."""
+"""All SMs are added to these."""
 SPLIT = "split:"
 SPLIT_SMS = re.compile("[0-9]{1,6}")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Of one validation.
+    """The settings of one validation.
 
     Attributes:
-        kernels: of the suite, all pairs of which are run.
-        policies: names of built-in ones.
-        splits: SMs of the first of a pair, the other gets the rest.
-        size: of the kernels' data.
-        repeats: runs of everything on the GPU; medians count.
-        length_ns: each of a pair is launched until it would take this long alone.
-        longest_ns: nothing is run alone in so small a part that it would take longer.
+        kernels: kernels of the suite, which run in all pairs.
+        policies: names of built-in policies.
+        splits: SMs of the first kernel of a pair; the second gets the rest.
+        size: size of the kernels' data.
+        repeats: repeats on the GPU; medians count.
+        length_ns: each kernel of a pair is launched repeatedly until it would take this long alone.
+        longest_ns: parts of the GPU on which a kernel alone would take longer are left out.
     """
 
     kernels: tuple[str, ...] = KERNELS
@@ -61,16 +61,16 @@ class Settings:
         number("length_ns", self.length_ns, 1, 1e12)
 
     def ways(self, sms: int) -> list[str]:
-        """Of sharing, for a GPU of so many SMs: policies, and ``split:44`` for 44 SMs and the rest."""
+        """The ways of sharing on a GPU with ``sms`` SMs: policies, and ``split:44`` for 44 SMs and the rest."""
         return [*self.policies, *(f"{SPLIT}{each}" for each in self.splits if each < sms)]
 
     def launches(self, alone_ns: float) -> int:
-        """Of a kernel that takes so long alone."""
+        """Number of launches of a kernel with this time alone."""
         return max(1, math.ceil(self.length_ns / alone_ns))
 
 
 def sm_counts(sms: int) -> list[int]:
-    """In which parts of a GPU of so many SMs a kernel runs alone.
+    """The parts of a GPU, in SMs, on which a kernel runs alone.
 
     >>> sm_counts(20)
     [1, 2, 4, 8, 16, 20]
@@ -79,12 +79,12 @@ def sm_counts(sms: int) -> list[int]:
 
 
 def alone(name: str, size: str, launches: int = 1) -> Workload:
-    """A workload of one kernel, launched so often."""
+    """A workload of one kernel with this number of launches."""
     return Workload(f"{launches} x {name}", (_application(name, size, launches),))
 
 
 def pair(names: Sequence[str], launches: Sequence[int], size: str) -> Workload:
-    """Both arrive together."""
+    """A workload of both kernels, which arrive together."""
     applications = [_application(name, size, count) for name, count in zip(names, launches, strict=True)]
     return Workload("+".join(names), tuple(applications))
 
@@ -94,16 +94,15 @@ def _application(name: str, size: str, launches: int) -> Application:
 
 
 def in_part(name: str, sms: int, residency: int | None = None) -> Policy:
-    """The policy that keeps an application on the first so many SMs."""
+    """A policy that restricts an application to the first ``sms`` SMs."""
     return FixedParts(f"{sms} SMs", {name: Part(0, sms, residency)})
 
 
 def sms_of_first(way: str, sms: int, subject: str = "a way of sharing") -> int:
-    """How many a split leaves the first of a pair.
+    """Number of SMs of the first kernel in a split.
 
     Raises:
-        InvalidInput: that is no number, or leaves one of the two nothing of so many SMs; the message begins with
-            ``subject``.
+        InvalidInput: it is not a number, or leaves one of the two without SMs; the message begins with ``subject``.
 
     >>> sms_of_first("split:44", sms=132)
     44
@@ -115,7 +114,7 @@ def sms_of_first(way: str, sms: int, subject: str = "a way of sharing") -> int:
 
 
 def policy_of(way: str, names: Sequence[str], sms: int) -> str | Policy:
-    """The policy that a way of sharing means for this pair on a GPU of so many SMs."""
+    """The policy of a way of sharing, for this pair on this GPU."""
     if not way.startswith(SPLIT):
         return way
     first = sms_of_first(way, sms)

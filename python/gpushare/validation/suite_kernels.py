@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a kernel of the suite is right on a GPU: as it is against its reference, as a worker against itself."""
+"""Checks a kernel of the suite on a GPU: the original against its reference, the worker against the original."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ TIMEOUT_S = 100.0
 
 @dataclass(frozen=True)
 class SuiteCheck:
-    """What became of one kernel.
+    """The result of checking one kernel.
 
     Attributes:
-        name: of the kernel.
+        name: name of the kernel.
         refusal: why it has no worker; None if it has one.
-        mistakes: of the kernel as it is, against the reference.
-        differing: outputs of the worker that are not the bytes of the kernel as it is.
+        mistakes: errors of the original against the reference.
+        differing: outputs of the worker that differ from the original's bytes.
     """
 
     name: str
@@ -36,15 +36,15 @@ class SuiteCheck:
 
     @property
     def is_right(self) -> bool:
-        """Neither the kernel nor its worker is wrong."""
+        """Whether both the kernel and its worker are right."""
         return not self.mistakes and not self.differing
 
 
 def check_on_gpu(kernel: SuiteKernel, size: Size = "small", device: str = "cuda:0") -> SuiteCheck:
-    """Runs the kernel as it is and as a worker under ``fifo``.
+    """Runs the original and the worker under ``fifo``.
 
     Raises:
-        InvalidInput: the device is no GPU.
+        InvalidInput: the device is not a GPU.
         CudaError: there is no such GPU, or the kernel failed.
     """
     case = kernel.case(size)

@@ -21,7 +21,7 @@ SessionSinkPtr open_sink(LiveDevice device, const py::object& policy, SessionSin
   return {new SessionSink(std::move(device), make_policy, std::move(options)), WithoutGil<SessionSink>{}};
 }
 
-/// An arena that is not pinned is copied all the same, by way of the driver's own pinned memory, and slower.
+/// An arena that is not pinned is copied as well, through the driver's pinned memory, and slower.
 std::shared_ptr<const DeviceCode> copy_on_gpu(const CopyCommand& command) {
   const bool is_in = command.direction == CopyDirection::In;
   return std::make_shared<cuda::SubmittedCode>(
@@ -49,8 +49,8 @@ using Alone = std::optional<std::pair<double, double>>;  // per block, of the fi
 Handle add_kernel(ServerPort& port, SessionKernel kernel, std::optional<std::size_t> argument_bytes,
                   std::vector<std::uint32_t> pointers, const Alone& alone, std::shared_ptr<const void> owner) {
   KernelEntry entry{.name = kernel.model.name,
-                    .owner = std::move(owner),
                     .argument_bytes = argument_bytes,
+                    .owner = std::move(owner),
                     .pointers = std::move(pointers)};
   if (alone) entry.alone = AloneTime{.per_block = alone->first, .of_first = alone->second};
   entry.code = std::make_shared<SessionKernel>(std::move(kernel));
@@ -104,7 +104,7 @@ void bind_session_sink(py::module_& module) {
       .def_property_readonly("name", &SessionApplication::name)
       .def("cancel", &SessionApplication::withdraw, no_gil)
       .def("does_not_end", &SessionApplication::does_not_end, py::arg("why"), no_gil,
-           "A block of it does not end: the session fails, and says whose it was and why that is thought.")
+           "A block of it does not end: the session fails, with the application's name and the reason.")
       .def("set_priority", &SessionApplication::set_priority, py::arg("priority"), no_gil);
   py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
@@ -120,7 +120,7 @@ void bind_session_sink(py::module_& module) {
              return open_sink(std::move(live), policy, {.copy_code = &copy_on_gpu, .ordering = std::move(ordered)});
            }),
            py::arg("device"), py::arg("policy"), py::arg("ordering") = "arrival", py::arg("estimates") = py::none(),
-           "An ordering tells times by the device `estimates`.")
+           "An ordering estimates times for the device `estimates`.")
       .def_property_readonly(
           "session", [](const SessionSinkPtr& self) { return std::shared_ptr<Session>(self, &self->session()); },
           "What the commands go to.")

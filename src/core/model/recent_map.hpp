@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has been learnt of kernels and companies, for when they come again. A session can go on for ever, and kernels
-// have as many names as somebody likes to give them: what nobody has asked for longest is forgotten.
+// A bounded cache of what has been learnt of kernels and co-run sets: a session has no bounded length, and clients may
+// use any number of kernel names. The least recently used entry is evicted.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace gpushare {
 
-/// A map of at most so many entries. Values stay where they are until they are forgotten, which happens only when
-/// something new is added, and never to what was found or added last.
+/// A map with a limit on its entries. Values do not move. Only an insertion evicts, and never the entry that was found
+/// or inserted last.
 template <class Key, class Value>
 class RecentMap {
  public:
-  explicit RecentMap(std::size_t most) : most_(most) { GPUSHARE_EXPECT(most > 0, "one entry at least is kept"); }
+  explicit RecentMap(std::size_t most) : most_(most) { GPUSHARE_EXPECT(most > 0, "a cache holds at least one entry"); }
   RecentMap(const RecentMap& other) : most_(other.most_) {
     for (auto entry = other.entries_.rbegin(); entry != other.entries_.rend(); ++entry) {
       find_or(entry->place->first, [&] { return entry->value; });
@@ -28,7 +28,7 @@ class RecentMap {
 
   std::size_t size() const { return places_.size(); }
 
-  /// nullptr: not known, or forgotten.
+  /// nullptr: not known, or evicted.
   Value* find(const Key& key) {
     const auto known = places_.find(key);
     if (known == places_.end()) return nullptr;
@@ -36,13 +36,13 @@ class RecentMap {
     return &entries_.front().value;
   }
 
-  /// The same, without counting as having asked.
+  /// As find(), without counting as a use.
   const Value* peek(const Key& key) const {
     const auto known = places_.find(key);
     return known == places_.end() ? nullptr : &known->second->value;
   }
 
-  /// Makes the value where it is not known.
+  /// The value, made where it is not known.
   template <class Make>
   Value& find_or(const Key& key, Make make) {
     if (Value* known = find(key)) return *known;
@@ -57,12 +57,12 @@ class RecentMap {
     return entries_.front().value;
   }
 
-  /// A value without anything in it, where it is not known.
+  /// The value, default-constructed where it is not known.
   Value& operator[](const Key& key) {
     return find_or(key, [] { return Value{}; });
   }
 
-  /// Forgets those whose key is such.
+  /// Removes the entries with keys that satisfy `is_gone`.
   template <class IsGone>
   void forget_if(IsGone is_gone) {
     std::erase_if(entries_, [&](const Entry& entry) {

@@ -17,8 +17,8 @@ std::string shown(double value) {
   return text;
 }
 
-/// Prefixes every complaint with the application and operation it is about. Writes none where all is well: a run of a
-/// thousand launches would begin milliseconds late.
+/// Prefixes every complaint with its application and operation. The text is built only where a check fails: with a
+/// thousand launches a run would begin milliseconds late otherwise.
 class Complaints {
  public:
   explicit Complaints(std::string subject) : subject_(std::move(subject)) {}
@@ -103,7 +103,7 @@ void validate_operation(const std::string& application, const Operation& operati
   }
 }
 
-/// The times alone that are known add up to a time that no policy can beat.
+/// A deadline is impossible if the known durations alone exceed it.
 void require_possible_deadline(const Application& application, const Complaints& complaints) {
   if (!application.deadline) return;
   complaints.require_positive("deadline", nanoseconds(*application.deadline));

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Side by side or one after the other, whichever promises more: a residency mix or an SM partition (see mix.cpp) where
-// its predicted throughput is at least 1.02 times that of taking turns, else the launch with the shortest predicted
-// remaining time first; where `caution` holds (mix.cpp), turns must promise 1.1 times as much as a mix. Turns have an
-// advantage that mixes lack: while an application's next launch is on its way, another has the whole GPU; these gaps
-// are measured. Launches that are short enough to be left whole take turns in order of arrival: each fills the last
-// waves of the one before it. Whether that does more than a division is found out as between two divisions: by trying.
-// An application with a priority above 0 is latency-critical: its launches go first on every SM at once, the rest keep
-// their quotas behind it, and some SMs stay free for the next one, as for one without priority whose few blocks had to
-// wait for much longer than they run.
+// Chooses between co-running and serial execution by predicted throughput: a residency mix or an SM partition (see
+// mix.cpp) where it promises at least 1.02 times as much as serial execution, else the launch with the shortest
+// predicted remaining time first. Where `caution` holds (mix.cpp), serial execution must promise 1.1 times as much as a
+// mix. Serial execution has an advantage that mixes lack: in the gap before an application's next launch another
+// application has the whole GPU; these gaps are measured. Launches that are short enough to stay non-preemptible run in
+// order of arrival, and each fills the last waves of the one before it. Whether that is better than an SM allocation is
+// measured, as between two SM allocations. An application with a priority above 0 is latency-critical: its launches go
+// first on every SM at once, the others keep their quotas behind it, and some SMs stay reserved for its next launch.
+// SMs are also reserved for an application without priority if its few blocks had to wait for much longer than they
+// run.
 //
-// Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
-// it less where nothing does. A floor excludes taking turns, where somebody always stands still, and so does a latency
-// bound that is shorter than a round of turns. reserve=0.15, the most of the SMs that is kept; reserve_us=5000, for how
-// long. whole_up_to_us=2000, the longest launches that are left whole.
+// Options: those of mix. antt=1.8: the most throughput among the choices that keep this bound of the mean slowdown, or
+// the smallest violation where none keeps it. A minimum speed excludes serial execution, in which all applications but
+// one stand still, and so does a latency bound that is shorter than a round. reserve=0.15, the largest part of the SMs
+// that is reserved; reserve_us=5000, for how long. whole_up_to_us=2000, the longest launches that are non-preemptible.
 //
-// Suits: whoever does not know which policy suits. Fails: one launch of a kernel without a profile is shared by blind
-// proportion, and predictions are of throughput while all are there, not of who is done first.
+// Suits: use without knowledge of the workload. Fails: a single launch of a kernel without a profile is shared by fixed
+// proportions, and predictions are of throughput while all applications are present, not of their order of completion.
 #include "core/policy_support/ranking.hpp"
 #include "core/policy_support/whole_up_to.hpp"
 #include "core/tuning/mixer.hpp"
@@ -40,7 +41,7 @@ class Auto : public Policy {
     gaps_.observe(event, state);
     reserve_.observe(event, state);
     mixer_.observe(event, state);
-    if (!mixer_.is_concerned()) return;  // such launches come so often that each of them has to cost little
+    if (!mixer_.is_concerned()) return;  // these launches are frequent, so each must cost little
     remaining_.observe(event, state);
     if (mixer_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
@@ -61,14 +62,14 @@ class Auto : public Policy {
     return plan;
   }
 
-  // Launches that are left whole take turns in the way that is measured; others, shortest first, one at a time.
+  // Non-preemptible launches run serially if that is measured to be better; others run shortest first, one at a time.
   void choose(Time now, const Device& device) {
     const bool may = may_take_turns(mixer_);
     const bool are_whole = mixer_.is_cautious(device) && are_short(mixer_.seating(), longest_whole_);
     const bool promise_more = may && turns_promise_more(mixer_, gaps_, device, are_whole, antt_);
     if (may && are_whole) mixer_.consider_turns(device, promise_more, now);
     takes_turns_ = may && (are_whole ? mixer_.takes_turns() : promise_more);
-    // What is measured on fewer SMs is no match for turns, which are promised on all.
+    // Measurements on fewer SMs cannot be compared with serial execution, which is predicted for all SMs.
     const bool is_comparable = !may || !reserve_.is_kept(now);
     mixer_.heed((are_whole || !takes_turns_) && is_comparable, now);
   }

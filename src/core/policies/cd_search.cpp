@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Classification-driven search for a partition of the SMs (CD-search, section 4). A memory-bound application keeps its
-// rate on fewer SMs than an even part. Which ones are memory-bound is known from profiles (profile=off-line, or
-// profile=equations, the paper's), or seen when some SMs are stalled; then SMs are stalled as long as the rate is kept.
-// What is left over goes to the compute-bound applications, or stays idle to save power where there are none.
-// Compute-bound ones share evenly.
+// rate on fewer SMs than an even part. Profiles tell which ones are memory-bound (profile=off-line, or
+// profile=equations, the paper's); without them some SMs are stalled to find out. Further SMs are stalled as long as
+// the rate holds. The SMs that this frees go to the compute-bound applications, or stay idle to save power where there
+// are none. Compute-bound applications share evenly.
 //
 // Suits: long-running mixes of memory-bound and compute-bound launches, also as loops of short ones. Fails: launches
 // that end before a few waves of blocks have been measured keep an even part; rates that drift by themselves mislead.
@@ -37,7 +37,7 @@ class CdSearch : public Policy {
     }
     plan.wake_at = company_.next_departure();
     if (is_searching()) plan.wake_at = std::min(plan.wake_at.value_or(latest_time), window_.next_look());
-    // What a GPU tells late may come after the time at which the policy wanted to look.
+    // A GPU may report an event later than the time of the wake-up that the policy wants.
     if (plan.wake_at) plan.wake_at = std::max(*plan.wake_at, state.now() + Duration(1));
     return plan;
   }
@@ -67,7 +67,7 @@ class CdSearch : public Policy {
     window_.begin(state.now(), options_.window_on(state.device()));
   }
 
-  /// Those whose rates the search waits for.
+  /// The launches with rates that the search waits for.
   std::vector<Member> awaited() const {
     std::vector<Member> members;
     for (std::size_t i = 0; i < company_.members().size(); ++i) {
@@ -81,7 +81,7 @@ class CdSearch : public Policy {
   SmPartition partition_;
   SamplingWindow window_;
   SearchMemory memory_;
-  PartitionSearch* search_ = nullptr;  // of the present company
+  PartitionSearch* search_ = nullptr;  // of the present co-run set
 };
 
 }  // namespace

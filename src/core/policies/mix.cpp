@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residency mixing (simultaneous multikernel: so many blocks of each launch on every SM), or SMs of one's own where
-// that promises more: the division with the greatest sum of weighted speeds, relative to those alone, that the
-// contention model finds (core/tuning/search.hpp). It is kept for the gaps between an application's launches.
+// Residency mixing (simultaneous multikernel: a number of blocks of each launch on every SM), or dedicated SMs where
+// they promise more: the SM allocation with the greatest sum of weighted speeds, relative to those alone, according to
+// the contention model (core/tuning/search.hpp). It stays in force in the gaps between an application's launches.
 //
-// Options: floor=0.3, nobody slower than 0.3 of his speed alone (if left out, half of an equal part: 0.25 for two), or
-// the slowest is made as fast as can be; antt=1.8, bound of the mean slowdown; patience_us=60, how long a place is
-// kept; small_us=30, launches that take no longer alone just go first; caution=yes: where SMs serve the oldest block
-// first, all begin with equal parts; what promises 1.2 times as much by unequal ones, or 1.3 by shared SMs (no: 1.01),
-// is tried. What launches get done is measured then, here and in divisions that differ, for probe_share=0.25 of the
-// time at most (0.02 where SMs cannot be shared, or somebody has a floor), in windows of probe_us=2000; the best stays.
+// Options: floor=0.3, the least speed of an application relative to its speed alone (if left out, half of an equal
+// part: 0.25 for two), or the best possible for the slowest; antt=1.8, bound of the mean slowdown; patience_us=60, how
+// long an allocation is reserved between launches; small_us=30, launches that take no longer alone just go first;
+// caution=yes: where SMs serve the oldest block first, the first allocation is an equal partition, and an unequal one
+// is tried if it promises 1.2 times as much, or 1.3 times with shared SMs (no: 1.01). Throughput is then measured, in
+// this allocation and in others, for at most probe_share=0.25 of the time (0.02 where SMs cannot be shared, or an
+// application has a minimum speed), in windows of probe_us=2000; the best allocation stays.
 //
-// An application's own floor goes before that of the policy. A latency bound is a floor, too: a launch that takes T
-// alone and has L for it needs T / L of its speed. Its place is kept for longer (reserve_us=5000), and where no
-// division keeps the bound its launches go first on every SM.
+// A minimum speed of an application overrides that of the policy. A latency bound implies one: a launch that takes T
+// alone with a bound of L needs T / L of its speed. Its allocation is reserved for longer (reserve_us=5000), and where
+// no allocation keeps the bound its launches go first on every SM.
 //
-// Suits: kernels that want different things of an SM, launched again and again. Fails: with kernels that want the same
-// nobody gains, and both are late where one could have been early; a company that meets once pays for the search.
+// Suits: kernels that use different resources of an SM, launched again and again. Fails: for kernels that use the same
+// resources there is no gain, and both end late where one could have ended early; a co-run set that occurs only once
+// does not repay the search.
 #include "core/engine/policy.hpp"
 #include "core/tuning/mixer.hpp"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drain rate, put right by what it got wrong in the kernel's last launches. What nothing that has ended can tell,
-// it was told by those: that first blocks take longer than the rest, or late ones, or that the last wave is not full.
-// It is a factor, by how much of the launch is done, so that it holds at whatever rate the launch runs now.
+// The drain rate, corrected by its errors in the kernel's last launches. They show what the ended blocks of a launch
+// cannot: that first blocks take longer than the rest, or late ones, or that the last wave is not full. The correction
+// is a factor by the done share of the launch, so that it holds at whatever rate the launch runs now.
 //
-// It learns from launches beside which it heard of nobody who came or went, since else what remained says what others
-// did; when a launch had no block at all does not count. Kernels are known by their names, as everywhere.
+// It learns from launches during which no other launch arrived or ended, since otherwise the remaining time depends on
+// the others; times when a launch had no block at all do not count. Kernels are identified by name, as everywhere.
 //
 // Suits: kernels that are launched again and again. Fails: where another part of the grid takes long each time, and
-// after launches whose quotas changed while nobody came or went.
+// after launches with quotas that changed without arrivals or ends.
 #pragma once
 
 #include <map>
@@ -40,9 +40,9 @@ class RememberingDrain {
     Time time{};  // but for when it stood still
     Duration remaining{};
   };
-  struct UnderWay {
+  struct LaunchRecord {
     std::vector<Forecast> forecasts;
-    double next_done = 0;  // when there is to be another one
+    double next_done = 0;  // progress at which the next forecast is made
     bool is_disturbed = false;
     Duration stood_still{};  // had no block
     std::optional<Time> still_since{};
@@ -53,13 +53,13 @@ class RememberingDrain {
   static double done(const RunningLaunch& launch) {
     return static_cast<double>(launch.done) / static_cast<double>(launch.blocks());
   }
-  UnderWay* find(OperationId launch);
-  void forecast(const RunningLaunch& launch, UnderWay& launched, Time now);
+  LaunchRecord* find(OperationId launch);
+  void forecast(const RunningLaunch& launch, LaunchRecord& record, Time now);
   void learn(const RunningLaunch& launch, Time end);
 
   DrainRate drain_;
-  std::map<OperationId, UnderWay> under_way_;
-  std::vector<OperationId> reported_;                    // in a look that is not over
+  std::map<OperationId, LaunchRecord> records_;
+  std::vector<OperationId> reported_;                    // in an incomplete poll
   RecentMap<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
 };
 

@@ -430,7 +430,7 @@ TEST(ClientPort, ALaunchUnderWayKeepsAKernelThatIsGivenUp) {
   const auto owner = std::make_shared<int>();
   LaunchRequest request = alice.request();
   request.kernel = alice.at_worker->tables().kernels.add(
-      std::make_shared<KernelEntry>(KernelEntry{.name = "new", .owner = owner, .argument_bytes = argument_bytes}));
+      std::make_shared<KernelEntry>(KernelEntry{.name = "new", .argument_bytes = argument_bytes, .owner = owner}));
   const JobNumber job = alice.port.launch(request);
   alice.at_worker->remove_kernel_after(request.kernel, job);
   for (int look = 0; alice.at_worker->tables().kernels.size() > 1 && look < 5'000; ++look) {

@@ -73,7 +73,7 @@ TEST(SessionSink, ALaunchTakesAsLongAsItsModelSays) {
 }
 
 /// How much later than the first one the second job started.
-std::int64_t apart(const std::optional<Completion>& first, const std::optional<Completion>& second) {
+std::int64_t apart(const std::optional<JobCompletion>& first, const std::optional<JobCompletion>& second) {
   return second->started - first->started;
 }
 

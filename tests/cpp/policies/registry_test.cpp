@@ -31,7 +31,7 @@ std::string text_of(const std::filesystem::path& file) {
 
 std::vector<std::filesystem::path> sources_in(const char* folder) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(core / folder)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(core / folder)) {
     if (entry.path().extension() == ".cpp" || entry.path().extension() == ".hpp") files.push_back(entry.path());
   }
   return files;
@@ -90,7 +90,8 @@ TEST(Registry, NoPolicyReadsAClockStartsAThreadCallsCudaOrPrints) {
   const std::string forbidden =
       R"((\w+_clock\b|::now\(|<c?time>|\btime\(|std::j?thread|std::async|std::mutex|std::atomic|<thread>|\bcu[A-Z]\w*\(|)"
       R"(cuda\w*\(|cuda\w*\.h|printf|std::cout|std::cerr|std::clog|<iostream>|<cstdio>|random_device|\brand\())";
-  for (const char* folder : {"policies", "partitioning", "priorities", "mixing", "predictors", "ordering"}) {
+  for (const char* folder : {"policies", "policy_support", "partitioning", "priorities", "tuning", "predictors",
+                             "kernel_rates", "ordering"}) {
     for (const auto& file : sources_in(folder)) {
       EXPECT_TRUE(matches(text_of(file), forbidden).empty())
           << file << " names " << *matches(text_of(file), forbidden).begin();

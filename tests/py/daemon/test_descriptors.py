@@ -150,7 +150,7 @@ def test_an_arena_takes_one_and_a_client_has_so_many(ask, session):
     before = session.status()["descriptors"]
     arenas = [ask("arena", shared.descriptor, bytes=100) for _ in range(limits.MOST_ARENAS)]
     assert session.status()["descriptors"] < before + limits.MOST_ARENAS + 10
-    said = f"a client can have {limits.MOST_ARENAS} arenas: give some back first"
+    said = f"a client can have {limits.MOST_ARENAS} arenas: free some first"
     assert ask("arena", shared.descriptor, bytes=100) == ("InvalidInput", said)
     assert ask("drop_arena", arena=arenas[0]) is True
     assert isinstance(ask("arena", shared.descriptor, bytes=100), int)

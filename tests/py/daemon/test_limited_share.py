@@ -76,5 +76,5 @@ def test_there_are_so_many_histories_at_a_time(server, run, eventually):
         for thread in threads:
             thread.join()
         assert done == [["alice"]] * 16
-        assert errors == ["16 arrays and histories of this client are waited for already"] * 24
+        assert errors == ["16 requests of this client for arrays and histories are waiting already"] * 24
         session.zeros(3)

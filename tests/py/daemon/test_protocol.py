@@ -232,7 +232,7 @@ def test_shared_memory_must_be_sealed_and_as_large_as_said(ask, tmp_path):
         for each in (unsealed, read, write):
             os.close(each)
     sealed = Arena.made(4096)
-    assert "shared memory of 4096 bytes was said to have 4097" in ask("arena", sealed.descriptor, bytes=4097)[1]
+    assert "shared memory has 4096 bytes, expected 4097" in ask("arena", sealed.descriptor, bytes=4097)[1]
     array = ask("array", shape=[2000], dtype="<f4")
     assert ask("arena", sealed.descriptor, bytes=4096) == 1
     own = COPY | {"array": array}

@@ -52,7 +52,7 @@ def _residency(device: CudaDevice, operation: _core.Launch | _core.Copy) -> int:
 def _registers(workload: Workload, architecture: str) -> dict[str, tuple[int, int | None]]:
     operations = [operation for each in workload.applications for operation in each.operations]
     kernels = dict.fromkeys(each.kernel for each in operations if isinstance(each, Launch) and each.is_real)
-    compiled = [kernel.compile(architecture) for kernel in kernels]  # known since the run
+    compiled = [kernel.compile(architecture) for kernel in kernels]  # from a cache: the run compiled them
     return {
         each.name: (each.original_usage.registers, each.worker_usage.registers if each.worker_usage else None)
         for each in compiled

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies on a GPU: the memory that they use, and how long they take."""
+"""Copies on a GPU: their buffers, and their measured times."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from gpushare.profile.lookup import simulated_stand_in
 from gpushare.profile.store import ProfileStore
 
 TIMED_BYTES = (1 << 16, 1 << 20, 1 << 24)
-"""Enough for a straight line: below the smallest nothing but the latency is seen, above the largest the bandwidth."""
+"""Sizes for a linear fit: below the smallest, latency alone determines the time; above the largest, bandwidth alone."""
 TIMED_REPEATS = 5
 DIRECTIONS = {"to_device": _core.Copy.Direction.TO_DEVICE, "to_host": _core.Copy.Direction.TO_HOST}
 PINNED = _core.HostMemory.PINNED
 
 
 class BufferPool:
-    """Memory for the copies of workloads that run one at a time: shared, since pinning takes longer than copying."""
+    """Buffers for the copies of workloads that run one at a time; reused, since pinning takes longer than copying."""
 
     def __init__(self, device: CudaDevice) -> None:
         self._device = device
         self._by_size: dict[int, list[_core.CopyBuffers]] = defaultdict(list)
 
     def get(self, number: int, size: int) -> _core.CopyBuffers:
-        """The buffers of a workload's copy with this number among those of its size."""
+        """The buffers of the copy with this number among a workload's copies of this size."""
         buffers = self._by_size[size]
         while len(buffers) <= number:
             buffers.append(_core.CopyBuffers(self._device.core, size))
@@ -36,9 +36,9 @@ class BufferPool:
 
 
 def known_by_measured_copies(device: CudaDevice) -> Device:
-    """The GPU as orderings tell times by: with its copies as its profile has them, else as they are measured now.
+    """The GPU's description for orderings that estimate times: copies from its profile, else measured now.
 
-    What a launch costs through the scheduler is that of the simulated device that stands for it, where there is one.
+    The cost of a launch is that of the simulated device with this GPU's name, where there is one.
     """
     known = device.description
     stand_in = simulated_stand_in(known.name)
@@ -59,7 +59,7 @@ def _engine(device: CudaDevice, direction: str) -> _core.CopyEngine:
 
 
 def engine_through(sizes: list[int], times_ns: list[int]) -> _core.CopyEngine:
-    """The copy engine whose times come closest to these (CuMAS, Eq. 6).
+    """The copy engine that fits these times best (CuMAS, Eq. 6).
 
     >>> engine_through([1_000_000, 2_000_000], [110_000, 210_000]).latency_ns
     10000

@@ -37,22 +37,22 @@ COSTS = (
 UNKNOWN_COSTS = _core.KernelModel("unknown", threads=1, latency_ns=1)
 Extent = tuple[int, int, int]
 Models = dict[tuple[Kernel, Extent, int], _core.KernelModel]
-"""By kernel, block and dynamic shared memory. Two kernels may have the same code, and one of them a profile."""
+"""Key: kernel, block and dynamic shared memory. Two kernels may have the same code, and only one of them a profile."""
 MachineCode = tuple[str, bytes, str | None]
-"""Symbol, cubin, and the worker's symbol. Equal kernels may have two: by the headers beside them, or where one was
-edited.
+"""Key: symbol, cubin, and the worker's symbol. Equal kernels may differ in code: by the headers beside them, or after
+an edit of one.
 """
 CUDA_NAME = re.compile(r"cuda(:(?P<ordinal>[0-9]{1,9}))?")
-"""With more digits it names no GPU: the driver takes an int."""
+"""Nine digits at most: the driver takes an int."""
 
 
 class CudaDevice:
-    """One GPU with the kernels that are loaded on it. There is one object per GPU and process.
+    """One GPU and the kernels that are loaded on it. There is one object per GPU and process.
 
-    Code stays loaded as long as an owner has it (:class:`LoadedCode`), and what is known of it as long as the code.
+    Code, and cached data about it, stay loaded while a :class:`LoadedCode` references them.
 
     Attributes:
-        own: code of kernels that no session, client or runner has loaded for itself.
+        own: code of kernels that were loaded without a session, client or runner.
     """
 
     def __init__(self, ordinal: int) -> None:
@@ -68,7 +68,7 @@ class CudaDevice:
 
     @property
     def description(self) -> Device:
-        """What the scheduler knows of it."""
+        """The device description that the scheduler uses."""
         return self.core.description
 
     def compiled(self, kernel: Kernel) -> CompiledKernel:
@@ -80,10 +80,10 @@ class CudaDevice:
         return self.own.load(kernel)
 
     def load_without_variables(self, compiled: CompiledKernel) -> _core.KernelCode:
-        """Code that is the same for all owners, each of which has to keep it."""
+        """Loads code without variables, which all owners share; each owner has to hold a reference to it."""
         machine_code = _machine_code(compiled)
         loaded = self._loaded.get(machine_code)
-        if loaded is None:  # or another thread is faster
+        if loaded is None:  # another thread may have stored it meanwhile
             made = self.core.load(compiled.original).kernel(
                 compiled.symbol, compiled.worker_symbol, compiled.worker_blocks
             )
@@ -92,18 +92,18 @@ class CudaDevice:
 
     @property
     def loaded_kernels(self) -> int:
-        """How many are loaded, of those without variables."""
+        """Number of loaded kernels without variables."""
         return len(self._loaded)
 
     def model(self, launch: Launch, code: _core.KernelCode | None = None) -> _core.KernelModel:
-        """A launch's kernel as policies see it: what a block needs, and its costs where it has been profiled.
+        """The core's kernel model of a launch: resources of a block, and durations where it has been profiled.
 
         Args:
-            launch: of that kernel.
-            code: of the kernel, where it has been loaded.
+            launch: a launch of a Kernel.
+            code: the kernel's code, where it has been loaded.
 
         Raises:
-            InvalidInput: the GPU has no room for such a block, or not for all that wait for each other.
+            InvalidInput: such a block does not fit an SM; or the blocks wait for each other and do not all fit the GPU.
         """
         code = code or self.load(launch.kernel)
         known = self._models.setdefault(code, {})
@@ -123,11 +123,11 @@ class CudaDevice:
             )
 
     def unload(self, kernel: Kernel) -> None:
-        """Its next launch finds the variables of its source as they begin."""
+        """Unloads the kernel; its next launch finds the variables of its source at their initial values."""
         self.own.unload(kernel)
 
     def forget_models(self) -> None:
-        """Profiles have changed: what is known of kernels is looked up again."""
+        """Drops cached models after a change of profiles."""
         self._models.clear()
 
     def _described(self, launch: Launch, code: _core.KernelCode) -> _core.KernelModel:
@@ -151,11 +151,11 @@ def _machine_code(compiled: CompiledKernel) -> MachineCode:
 
 _open: dict[int, CudaDevice] = {}
 _broken: dict[int, str] = {}
-"""Why a GPU cannot be used by this process any more."""
+"""Reasons why this process cannot use a GPU any more."""
 
 
 def is_cuda(name: object) -> bool:
-    """Whether this names a real GPU; ``"auto"`` does where the environment variable GPUSHARE_DEVICE says so.
+    """Whether this names a real GPU; ``"auto"`` does if the environment variable GPUSHARE_DEVICE names one.
 
     >>> is_cuda("cuda:0"), is_cuda("sim:h100")
     (True, False)
@@ -185,10 +185,10 @@ def cuda_device(name: str) -> CudaDevice:
 
 
 def give_up_if_broken(device: CudaDevice) -> None:
-    """Gives up a GPU on which a kernel has faulted or does not end.
+    """Closes a GPU on which a kernel has faulted or does not end.
 
     After a fault CUDA refuses all further work of the process on that GPU, also that of libraries such as PyTorch; with
-    a kernel that does not end, whatever waits for the GPU would hang.
+    a kernel that does not end, every call that waits for the GPU would hang.
     """
     if device.core.is_healthy:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energy that a board uses, by the counter that NVML reads."""
+"""Energy of a board, from the counter that NVML reads."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from gpushare import _core
 from gpushare.backends.cuda.device import CudaDevice
 
 UPDATE_NS = 100_000_000
-"""How often the board brings its counter up to date, NVIDIA does not say; this is taken for the longest."""
+"""NVIDIA does not document the counter's update interval; this is an upper bound."""
 LEAST_RUN_NS = 10 * UPDATE_NS
-"""Either reading may lack an update: a tenth of what such a run takes. Of shorter ones the counter says too little."""
+"""Each of the two readings may lack an update: a tenth of the shortest run that is reported. For shorter runs the error
+is too large."""
 
 
 class EnergyMeter:
-    """The energy that a board has used since its driver was loaded.
-
-    Raises:
-        EnergyUnknownError: NVML is missing, the board has no such counter, or has one for several GPUs (MIG).
-    """
+    """Energy that a board has used since its driver was loaded."""
 
     def __init__(self, device: CudaDevice) -> None:
         self._nvml = _nvml()
@@ -34,10 +31,10 @@ class EnergyMeter:
         self.millijoules()
 
     def millijoules(self) -> int:
-        """Up to now, as of the board's last update.
+        """Energy as of the board's last update, in millijoules.
 
         Raises:
-            EnergyUnknownError: the board does not tell, or not any more.
+            EnergyUnknownError: the board does not report it, or not any more.
         """
         try:
             return int(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._board))
@@ -47,17 +44,17 @@ class EnergyMeter:
     def _is_divided(self) -> bool:
         try:
             mode, _ = self._nvml.nvmlDeviceGetMigMode(self._board)
-        except self._nvml.NVMLError:  # a board that cannot be
+        except self._nvml.NVMLError:  # this board does not support it
             return False
         return bool(mode == self._nvml.NVML_DEVICE_MIG_ENABLE)
 
 
 class EnergyUnknownError(Exception):
-    """Why the energy cannot be told."""
+    """The reason why the energy is not known."""
 
 
 def meter_of(device: CudaDevice) -> EnergyMeter | None:
-    """The board's; None where nobody can tell its energy."""
+    """The board's meter; None where its energy cannot be read."""
     try:
         return EnergyMeter(device)
     except EnergyUnknownError:
@@ -65,7 +62,7 @@ def meter_of(device: CudaDevice) -> EnergyMeter | None:
 
 
 def metered(meter: EnergyMeter | None, run: Callable[[], _core.RunRecord]) -> tuple[_core.RunRecord, float | None]:
-    """The run, and the joules that the board used meanwhile; None where that is unknown, or the run was too short."""
+    """The run and the board's energy in joules; None where it is not known or the run was too short."""
     before = _reading(meter)
     record = run()
     after = _reading(meter)

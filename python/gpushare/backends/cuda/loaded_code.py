@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels that are loaded on a GPU, and the variables that their sources have there."""
+"""Kernels that are loaded on a GPU, and the device copies of their sources' variables."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class LoadedModule:
-    """Machine code with variables, and the kernels of it that have been asked for.
+    """A loaded module with variables, and the kernels of it that have been requested.
 
     Attributes:
-        core: it, on the GPU.
-        variables: all that it has.
-        kernels: by symbol, and by the worker's where that is wanted.
-        memories: of variables by symbol; the driver is asked once, since it may have all launches wait.
+        core: the module on the GPU.
+        variables: all its variables.
+        kernels: by symbol, and by the worker's symbol where the worker is requested.
+        memories: memory of variables by symbol; cached, since asking the driver may block all launches.
     """
 
     core: _core.KernelModule
@@ -37,27 +37,29 @@ class LoadedModule:
     memories: dict[str, _core.VariableMemory] = field(default_factory=dict)
 
     def array(self, variable: ModuleVariable, dtype: Any = None, shape: Any = None) -> DeviceArray:
-        """The variable as an array, which keeps the module."""
+        """The variable as an array, which keeps a reference to the module."""
         extent, kind = variable.described(dtype, shape)
         memory = self.memories.get(variable.symbol)
         if memory is None:
             memory = self.memories.setdefault(variable.symbol, self.core.variable(variable.symbol))
-        if memory.bytes != variable.bytes:  # a cubin's tables may say anything
-            raise InvalidInput(f"variable {variable.name!r} has {memory.bytes} bytes, and not {variable.bytes}")
+        if memory.bytes != variable.bytes:  # the size in a cubin's tables is not trusted
+            raise InvalidInput(
+                f"variable {variable.name!r} has {memory.bytes} bytes on the device, expected {variable.bytes}"
+            )
         return DeviceArray(memory, extent, kind)
 
 
 class LoadedCode:
-    """The kernels of one owner of variables: of a session, a client of a server, or the workloads of a runner.
+    """The kernels of one owner of variables: a session, a client of a server, or the workloads of a runner.
 
-    Kernels without variables are the same for all owners, and stay loaded as long as one of them has them. Of a source
-    with variables the owner has one copy, which its kernels and their workers share.
+    All owners share kernels without variables, which stay loaded while one of them references them. Of a source with
+    variables every owner has one copy, which its kernels and their workers share.
 
     Args:
-        device: where.
-        take: is told of the bytes of a module's variables before it is loaded, and may refuse them.
-        keeps_all: kernels without variables, too; else each stays as long as the one that has loaded it keeps it.
-        keeps_first_values: variables can be put back to what they begin with.
+        device: the device.
+        take: called with the bytes of a module's variables before it is loaded; it may raise to refuse them.
+        keeps_all: whether to hold kernels without variables, too; otherwise the caller of :meth:`load` has to.
+        keeps_first_values: whether the initial values of variables are stored, so that they can be restored.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class LoadedCode:
         """The kernel's code, compiled and loaded at its first use.
 
         Raises:
-            InvalidInput: it uses a variable, of which another kernel of the same source uses another copy.
+            InvalidInput: it uses a variable of which another kernel of the same source uses another copy.
         """
         compiled = self._device.compiled(kernel)
         if compiled.module is None:
@@ -103,10 +105,10 @@ class LoadedCode:
         return module.array(found, dtype, shape)
 
     def found_variable(self, kernel: Kernel, name: str) -> tuple[ModuleVariable, LoadedModule]:
-        """What there is of it, and the module that it is in.
+        """The description of a variable, and the module that holds it.
 
         Raises:
-            InvalidInput: there is none; the message lists those there are.
+            InvalidInput: there is no such variable; the message lists the known ones.
         """
         compiled = self._device.compiled(kernel)
         found = variable_named(name, compiled.variables, kernel.name)
@@ -119,24 +121,24 @@ class LoadedCode:
             return module in self._modules
 
     def kept_variables(self) -> list[Kept]:
-        """What those hold now that kernels can write, to be put back later."""
+        """The present contents of the variables that kernels can write, to be restored later."""
         with self._lock:
             return [kept for module in self._modules.values() for kept in self._kept(module)]
 
     def put_back_first_values(self) -> None:
-        """Every variable is again what it was when its module was loaded."""
+        """Resets every variable to its initial value."""
         for each in self._first_values:
             each.put_back()
 
     def unload(self, kernel: Kernel) -> None:
-        """Its next launch finds the variables of its source as they begin."""
+        """Unloads the kernel; its next launch finds the variables of its source at their initial values."""
         compiled = self._device.compiled(kernel)
         if compiled.module is not None:
             with self._lock:
                 self._modules.pop(compiled.module, None)
 
     def clear(self) -> None:
-        """The owner has gone: code and memory go once no job uses them any more."""
+        """Releases everything; code and memory are freed once no job uses them."""
         with self._lock:
             self._modules.clear()
             self._without_variables.clear()
@@ -162,10 +164,10 @@ class LoadedCode:
         return [Kept(self._device.core, module.array(each, "u1")) for each in written]
 
     def _other_users(self, kernel: Kernel, compiled: CompiledKernel) -> dict[str, tuple[str, str]]:
-        """By variable of the kernel's source, a kernel that uses it, and in which module.
+        """Other kernels that use variables of the kernel's source: by variable, a kernel and its module.
 
         Raises:
-            InvalidInput: this one would use another copy.
+            InvalidInput: this kernel would use another copy.
         """
         users = self._users[kernel.source_identity]
         for variable in compiled.variables:

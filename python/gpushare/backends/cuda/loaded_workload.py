@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A workload made ready for a GPU: kernels loaded, arrays uploaded, operations in the core's terms."""
+"""Workloads prepared for a GPU: kernels loaded, arrays uploaded, operations in the core's form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gpushare.model.workload import Copy, Launch, Workload
 
 
 class LoadedLaunch:
-    """A launch whose kernel and data are on the GPU."""
+    """A launch with its kernel and data on the GPU."""
 
     def __init__(self, device: CudaDevice, launch: Launch, code: LoadedCode | None = None) -> None:
         self.launch = launch
@@ -31,11 +31,11 @@ class LoadedLaunch:
 
     @property
     def is_preemptible(self) -> bool:
-        """Whether it has a worker, and its blocks the room for it."""
+        """Whether it has a worker, and an SM has room for the worker's blocks."""
         return self.code.can_be_worker(self.launch.block, self.launch.shared_bytes)
 
     def restore(self) -> None:
-        """Makes every array what it was, because kernels may change what they read."""
+        """Restores every array to its initial contents, because kernels may change their inputs."""
         for restore in self._restore:
             restore()
 
@@ -60,12 +60,12 @@ class CudaWorkload:
     """A workload on one GPU. Applications with equal launches share kernels and data (``loaded``).
 
     Args:
-        device: where.
-        workload: what; launches of a :class:`gpushare.KernelModel` cannot run there.
-        loaded: launches that are on the device already.
-        alone_ns: per application, the time alone of every operation, where it is known (oracle policies ask for it).
-        buffers: for its copies; its own if left out.
-        code: where its kernels are loaded, if it matters what their variables hold.
+        device: the device.
+        workload: the workload; it cannot have launches of a :class:`gpushare.KernelModel`.
+        loaded: launches that are already on the device.
+        alone_ns: per application, the time alone of every operation, where it is known (oracle policies use it).
+        buffers: buffers for its copies; by default separate ones.
+        code: loaded code to use, where the contents of variables matter.
     """
 
     def __init__(
@@ -89,12 +89,12 @@ class CudaWorkload:
         self.core.validate(device.description)
 
     def launches(self) -> Iterable[LoadedLaunch]:
-        """Those of this workload, each once."""
+        """The launches of this workload, each once."""
         operations = [operation for each in self.workload.applications for operation in each.operations]
         return [self.loaded[operation] for operation in dict.fromkeys(operations) if isinstance(operation, Launch)]
 
     def restore(self) -> None:
-        """Makes the data what it was before the first run."""
+        """Restores the data to its state before the first run."""
         for launch in self.launches():
             launch.restore()
         self._code.put_back_first_values()

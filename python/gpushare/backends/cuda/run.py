@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs on a real GPU: under a policy, or as the hardware shares by itself."""
+"""Runs on a real GPU: under a policy, or scheduled by the hardware alone (the baselines)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.results.run import Run
 
 Ended = Callable[[Callable[[], Sequence[str]]], bool]
-"""Whether a run is to end; it may ask which launches are on the GPU."""
+"""Returns whether a run is to end; it can ask which launches are on the GPU."""
 ALONE_REPEATS = 5
 
 
@@ -39,12 +39,12 @@ def is_ordered(policy: str | Policy) -> bool:
 
 
 class CudaRunner:
-    """Runs workloads on one GPU and remembers what is loaded there and how long applications take alone.
+    """Runs workloads on one GPU and caches loaded kernels, data and runtimes alone.
 
     Attributes:
         device: the GPU.
-        timeout_s: for a run.
-        code: kernels, with variables that each run finds as they begin.
+        timeout_s: longest duration of a run, in seconds.
+        code: kernels; their variables are reset to the initial values before each run.
     """
 
     def __init__(self, device: CudaDevice, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
@@ -74,7 +74,7 @@ class CudaRunner:
             self._warm.update(new)
 
     def run(self, prepared: CudaWorkload, policy: str | Policy, repeat: int, *, record: bool) -> Run:
-        """One run. Data is what it was before the first. An ordering knows the kernels' times from a run of its own."""
+        """Makes one run on the initial data. An ordering learns the kernels' times in a separate run before."""
         if is_ordered(policy):
             self._learn(prepared)
         applications = prepared.workload.applications
@@ -96,7 +96,7 @@ class CudaRunner:
         return meter_of(self.device)
 
     def _learn(self, prepared: CudaWorkload) -> None:
-        """One launch after the other, so that orderings know how long each takes through the scheduler."""
+        """Runs one launch after the other, so that orderings know how long each takes through the scheduler."""
         new = [launch for launch in prepared.launches() if launch not in self._learnt_from]
         if self._estimates is None:
             self._estimates = known_by_measured_copies(self.device)
@@ -154,7 +154,7 @@ class CudaRunner:
         )  # fmt: skip
 
     def _alone(self, workload: Workload, application: str) -> AloneTimes:
-        """How long the original kernels take with nobody else there."""
+        """Measures the original kernels of an application without other applications."""
         solo = workload.alone(application)
         key = solo.applications[0].operations
         if key not in self._alone_times:
@@ -163,27 +163,27 @@ class CudaRunner:
             for _ in range(ALONE_REPEATS + 1):
                 prepared.restore()
                 records.append(self._record(prepared, "hardware-streams", {}, 0, record=False))
-            self._alone_times[key] = AloneTimes.median_of(records[1:])  # the first warms up
+            self._alone_times[key] = AloneTimes.median_of(records[1:])  # the first run warms up
         return self._alone_times[key]
 
 
 @dataclass(frozen=True)
 class AloneTimes:
-    """Medians over some runs."""
+    """Median runtimes alone over several runs."""
 
     turnaround_ns: int
     operations_ns: tuple[int, ...]
 
     @staticmethod
     def median_of(records: Sequence[_core.RunRecord]) -> AloneTimes:
-        """The medians of turnaround and of each operation."""
+        """The medians of the turnaround and of each operation."""
         turnaround = statistics.median(record.turnarounds[0] for record in records)
         durations = zip(*(record.operation_durations for record in records), strict=True)
         return AloneTimes(round(turnaround), tuple(round(statistics.median(each)) for each in durations))
 
 
 def priority_levels(urgencies: Sequence[tuple[int, int]], levels: int = 6) -> list[int]:
-    """Stream levels, 0 the most urgent, by urgency (smaller is more urgent); equals share one.
+    """Stream priority levels, 0 the most urgent, by urgency (smaller is more urgent); equals share a level.
 
     >>> priority_levels([(0, 500), (0, 20), (-1, 900)])
     [2, 1, 0]
@@ -193,7 +193,7 @@ def priority_levels(urgencies: Sequence[tuple[int, int]], levels: int = 6) -> li
 
 
 def partition(sizes: str, parts: int, sms: int) -> list[int]:
-    """How many SMs each application gets: as said, or equal parts in units of 2.
+    """Number of SMs per application: the given sizes, or equal parts in units of 2.
 
     >>> partition("", 2, 132), partition("40,92", 2, 132)
     ([66, 66], [40, 92])
@@ -205,7 +205,7 @@ def partition(sizes: str, parts: int, sms: int) -> list[int]:
     except ValueError as error:
         raise InvalidInput(f"green-contexts:{sizes}: sizes must be whole numbers") from error
     if len(wanted) != parts or sum(wanted) > sms or min(wanted) < 1:
-        raise InvalidInput(f"green-contexts:{sizes}: needed are {parts} sizes that add up to at most {sms} SMs")
+        raise InvalidInput(f"green-contexts:{sizes}: expected {parts} sizes that add up to at most {sms} SMs")
     return wanted
 
 

@@ -30,13 +30,13 @@ ALONE_REPEATS = 3
 
 
 def estimates_for(device: CudaDevice, ordering: str) -> Device | None:
-    """By what an ordering tells times on a GPU; None where it need not."""
+    """The device model by which an ordering estimates times on a GPU; None where the ordering estimates none."""
     return known_by_measured_copies(device) if is_ordering(ordering) else None
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What launches on a GPU that differ in arguments alone have in common."""
+    """The common part of launches on a GPU that differ in their arguments only."""
 
     launch: Launch
     core: _core.Launch
@@ -53,7 +53,7 @@ class GpuInSession(SessionDevice):
         self._shapes = LaunchShapes(self._shape)
 
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy, and this ordering."""
+        """Opens a session of the core under this policy and this ordering."""
         estimates = estimates_for(self.device, ordering)
         return _core.CoreSession(self.device.core, policy, keeps_record, ordering, estimates)
 
@@ -70,13 +70,13 @@ class GpuInSession(SessionDevice):
         self.code.load(kernel)
 
     def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
-        """A variable of the kernel's source, which this session has a copy of."""
+        """A variable of the kernel's source; the session has its own copy of it."""
         return self.code.variable(kernel, name, dtype, shape)
 
     def launch(
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
-        """With its code and arguments; both are checked."""
+        """The core's launch with its code and checked arguments."""
         if isinstance(kernel, KernelModel):
             raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
         shape = self._shapes.of(kernel, grid, block, shared_bytes)
@@ -93,7 +93,7 @@ class GpuInSession(SessionDevice):
         return Shape(launch, core, code, QuickPacking(compiled.name, compiled.parameters))
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
-        """The original kernels again; what they write is put back."""
+        """Runs the original kernels again; afterwards restores the arrays that they write."""
         program = _core.CudaProgram()
         arrays = {}
         for submitted in launches:
@@ -115,17 +115,17 @@ class GpuInSession(SessionDevice):
         return measured_now(self.device, workload, done)
 
     def check(self) -> None:
-        """Gives up a GPU on which a kernel has faulted or does not end."""
+        """Releases a GPU on which a kernel has faulted or does not end."""
         give_up_if_broken(self.device)
 
     def forget(self) -> None:
-        """The copies that kernels' variables have in this session go with its last job."""
+        """Releases the session's copies of kernels' variables with its last job."""
         self.code.clear()
         self._shapes = LaunchShapes(self._shape)
 
 
 def _held(argument: Any) -> Any:
-    """The argument, and nobody else's to free."""
+    """The argument, held so that it is not freed while the job runs."""
     return argument.alias() if isinstance(argument, DeviceArray) else argument
 
 

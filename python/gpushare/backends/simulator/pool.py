@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads for many simulated runs at once, all of which end when whoever waits for them is interrupted."""
+"""A thread pool for simulated runs, which ends all of them when the waiting thread is interrupted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpushare.backends.simulator.simulation import end_runs_of_this_thread_when
 
 @contextmanager
 def simulation_pool() -> Iterator[ThreadPoolExecutor]:
-    """A thread per core: the core releases the GIL. What ends the block early ends its runs, too."""
+    """One thread per processor core; the core module releases the GIL. Leaving the block early ends its runs."""
     interrupted = threading.Event()
     heed = (interrupted.is_set,)
     with ThreadPoolExecutor(os.cpu_count(), initializer=end_runs_of_this_thread_when, initargs=heed) as pool:
         try:
             yield pool
         except BaseException:
-            interrupted.set()  # what is interrupted must not run to its end
+            interrupted.set()  # after an interrupt the runs must not continue
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions on simulated devices: launches take time and compute nothing, arrays live in host memory."""
+"""Sessions on simulated devices: launches take time and compute nothing, and arrays are in host memory."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ if TYPE_CHECKING:
     from gpushare.results.measured import Measured
 
 SPEEDS = (1e-6, 1e6)
-NO_VARIABLES = "kernels compute nothing on a simulated device, and have no variables there"
+NO_VARIABLES = "kernels compute nothing on a simulated device and have no variables there"
 
 
 class HostMemory:
-    """Memory of a simulated device. It has no address that a GPU could take, so other libraries refuse the array."""
+    """Memory of a simulated device. It has no device address, so other libraries refuse the array."""
 
     def __init__(self, count: int) -> None:
         self._bytes = np.zeros(count, np.uint8)
 
     def upload(self, source: np.ndarray, offset: int = 0) -> None:
-        """Copies these bytes in."""
+        """Copies these bytes into it."""
         self._bytes[offset : offset + source.size] = source
 
     def download(self, target: np.ndarray, offset: int = 0) -> None:
-        """Copies as many bytes out."""
+        """Copies bytes out of it, as many as ``target`` holds."""
         target[:] = self._bytes[offset : offset + target.size]
 
 
 class HostAllocator:
-    """Makes memory of a simulated device, which takes as much as the host has."""
+    """Allocates memory of a simulated device, up to the size of the host's memory."""
 
     def allocate(self, count: int, cleared: bool = True) -> HostMemory:
-        """Zeroed, in any case."""
+        """Allocates memory, which is always zeroed."""
         return HostMemory(count)
 
 
@@ -75,7 +75,7 @@ class SimulatorInSession(SessionDevice):
         self._shapes = LaunchShapes(self._shape)
 
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy, and this ordering."""
+        """Opens a session of the core under this policy and this ordering."""
         return _core.CoreSession(self.device.description, policy, 0, self._speed, keeps_record, ordering)
 
     def array(self, values: Any) -> DeviceArray:
@@ -87,10 +87,10 @@ class SimulatorInSession(SessionDevice):
         return allocate(self._memory, shape, dtype)
 
     def load(self, kernel: Kernel) -> None:
-        """There is nothing to load."""
+        """Does nothing: simulated kernels need no code."""
 
     def variable(self, kernel: Kernel, name: str, dtype: Any, shape: Any) -> DeviceArray:
-        """Nothing computes with it.
+        """Raises InvalidInput: simulated kernels have no variables.
 
         Raises:
             InvalidInput: always.
@@ -100,7 +100,7 @@ class SimulatorInSession(SessionDevice):
     def launch(
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
-        """By its model; arguments are not looked at."""
+        """The core's launch of the kernel's model; the arguments are not checked."""
         return self._shapes.of(kernel, grid, block, shared_bytes)
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Submitted:
@@ -111,24 +111,24 @@ class SimulatorInSession(SessionDevice):
         return Submitted(launch, core, None, ())
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
-        """Simulated, not in the time of the wall clock."""
+        """The runtime alone in simulated time, computed without waiting."""
         workload = _core.CoreWorkload("alone", [_core.Application(name, [each.core for each in launches])])
         record = _core.simulate(self.device.description, workload, "fifo", seed=0)
         return record.turnarounds[0]
 
     def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
-        """None: nothing that was measured."""
+        """None: nothing was measured."""
         return None
 
     def check(self) -> None:
-        """A simulated device does not break."""
+        """Does nothing: a simulated device cannot fail."""
 
     def forget(self) -> None:
-        """There is nothing of it."""
+        """Does nothing: there are no variables to release."""
 
 
 def of_model(model: KernelModel, grid: Any, block: Any, shared_bytes: Any) -> Launch:
-    """What a GPU refuses is refused. A model knows its threads and shared memory; a block must have as many threads."""
+    """A launch of a model, with the checks of a GPU; a block must have as many threads as the model."""
     subject = f"launch of {model.name!r}"
     threads = math.prod(block_of(f"{subject}: block", block))
     if threads != model.threads:

@@ -36,7 +36,7 @@ def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int
 
 
 def end_runs_of_this_thread_when(ended: Callable[[], bool]) -> None:
-    """Ends runs with KeyboardInterrupt once ``ended()`` says so: Python gives Ctrl-C to the main thread alone."""
+    """Ends runs with KeyboardInterrupt once ``ended()`` is true: Python delivers Ctrl-C to the main thread only."""
     _this_thread.ended = ended
 
 
@@ -52,7 +52,7 @@ def _simulate(
 
 @lru_cache(maxsize=65536)
 def alone_times(application: Application, device: Device, seed: int) -> tuple[int, tuple[int, ...]]:
-    """Turnaround alone, and the duration of every operation alone, in nanoseconds."""
+    """The turnaround alone, and the duration of every operation alone, in nanoseconds."""
     solo = Workload(application.name, (application,)).alone(application.name)
     record = _simulate(solo.on(device), "fifo", device, seed, record=False)
     return record.turnarounds[0], tuple(record.operation_durations)

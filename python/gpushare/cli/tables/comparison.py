@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which policy of a comparison wins, by how much, and on which workload it shows best."""
+"""The winning policy of a comparison, its margin, and the workload that shows it best."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHER_AIMS = {"antt": ("ANTT", "response"), "strictf": ("StrictF", "fairness")}
 
 
 def telling_workload(result: Result) -> str:
-    """The workload on which the winner's mean slowdown is smallest against the baseline's, or against the worst."""
+    """The workload with the smallest mean slowdown under the winner relative to the baseline's, or to the worst."""
     antt = result.per_workload()["antt"].unstack("policy").loc[result.workloads, realizable(result.policies)]
     against = ordinary(list(antt.columns))
     others = antt[against] if against is not None and winner(result) != against else antt.max(axis="columns")
@@ -27,7 +27,7 @@ def telling_workload(result: Result) -> str:
 
 
 def verdict(result: Result) -> str:
-    """One sentence: who wins, why, and who is better at something else."""
+    """One sentence: the winner, its margin, and the policies that are better in other metrics."""
     table = result.metrics().loc[realizable(result.policies)]
     first = winner(result)
     text = f"{first} wins{_in_words(first)}: STP {table.at[first, 'stp']:.2f}"
@@ -51,7 +51,7 @@ def _in_words(policy: str) -> str:
 
 
 def print_comparison(result: Result) -> None:
-    """One row per policy, the best realizable one of each aim marked, then the legend and the verdict."""
+    """One row per policy, the best realizable one of each metric marked, then the legend and the verdict."""
     table = result.metrics()
     marks = best_marks(table, SHOWN_AS)
     energy = known_among([], table)

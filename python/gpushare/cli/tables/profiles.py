@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles as tables: one line per kernel, one per kind of copy."""
+"""Tables of profiles: one line per kernel, and one per kind of copy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLUMNS = [
 
 
 def print_profiles(shown: ProfileFile, path: Path) -> None:
-    """What has been measured, imported or listed."""
+    """Prints profiles that were measured, imported or listed."""
     if shown.kernels:
         print_table("kernels", COLUMNS, [_kernel_row(each) for each in shown.kernels], texts=3)
     for device in shown.devices:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a program has launched, as tables."""
+"""Tables of a program's launches."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def show_report(report: ProgramReport, file: IO[str]) -> None:
     """Tables by kernel, kind and library, the kernels with most GPU time first.
 
     Args:
-        report: of the program.
-        file: where to.
+        report: the program's report.
+        file: the output file.
     """
     from rich import box
     from rich.console import Console

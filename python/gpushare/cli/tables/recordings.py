@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``gpushare record`` prints."""
+"""Output of ``gpushare record``."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def print_converted(
             cell += [duration(row["replayed_ns"]), f"{row['replayed_ns'] / row['recorded_ns'] - 1:+.1%}"]
     print_table(f"{output}", columns, cells)
     known = made.workload.device
-    remark(f"what was recorded: {folder}")
+    remark(f"recording: {folder}")
     if known is None:
-        remark("no simulated device is this GPU: name one with --device when you replay it (gpushare devices)")
+        remark("there is no simulated device of this GPU: name one with --device for a replay (gpushare devices)")
     remark(f"next: gpushare compare {output}" + (f" --device sim:{known}" if known else " --device DEVICE"))
 
 
@@ -74,7 +74,7 @@ def _contents(application: Application) -> dict[str, Any]:
 
 
 def merged_document(workload: Workload, output: Path, files: Sequence[str]) -> dict[str, Any]:
-    """What was put together, as JSON."""
+    """The merged workload, as JSON."""
     return {
         "gpushare": gpushare.__version__,
         "file": output,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``gpushare status`` and ``gpushare top`` show of a server."""
+"""Tables of ``gpushare status`` and ``gpushare top``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def headline(status: dict[str, Any]) -> str:
 
 
 def application_rows(status: dict[str, Any]) -> list[list[str]]:
-    """One per application; a dash where a figure is not known."""
+    """One row per application; a dash where a value is not known."""
     return [
         [
             each["name"],
@@ -48,7 +48,7 @@ def application_rows(status: dict[str, Any]) -> list[list[str]]:
 
 
 def client_rows(status: dict[str, Any]) -> list[list[str]]:
-    """One per client."""
+    """One row per client."""
     return [
         [
             str(each["client"]), each["name"], each["user"], str(each["pid"]),
@@ -59,7 +59,7 @@ def client_rows(status: dict[str, Any]) -> list[list[str]]:
 
 
 def byte_count(count: int) -> str:
-    """With a unit that fits.
+    """A size with a suitable unit.
 
     >>> byte_count(80_000_000_000), byte_count(20)
     ('74.5 GiB', '20 B')

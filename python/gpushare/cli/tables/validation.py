@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``gpushare validate`` says: a table of errors, plots, and every point as CSV."""
+"""Output of ``gpushare validate``: a table of errors, plots, and all points as CSV."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TABLE_COLUMNS = ["figure", "sharing", "points", "median error", "p90", "worst", 
 
 
 def report(recording: Recording, simulator: str, output: Path | None, *, as_json: bool) -> None:
-    """Simulates what was recorded, and prints and writes how far the two are apart."""
+    """Simulates the recorded workloads, and prints and writes the errors."""
     table = errors.compared(recording, predicted(recording, gpushare.device(simulator)))
     files = write_files({} if output is None else wanted_files(table, output))
     written = list(files.paths.values())
@@ -45,7 +45,7 @@ def report(recording: Recording, simulator: str, output: Path | None, *, as_json
 
 
 def _rows(table: pd.DataFrame) -> Iterator[list[str]]:
-    """Every figure, and pairs by way of sharing below."""
+    """A row per quantity, with rows per policy or split below for pairs."""
     for name, rows in table.groupby("figure", sort=False):
         yield _row(str(name), "", rows)
         ways = [way for way in dict.fromkeys(rows["way"]) if way]
@@ -67,7 +67,7 @@ def _row(figure: str, way: str, rows: pd.DataFrame) -> list[str]:
 
 
 def document(table: pd.DataFrame, recording: Recording, simulator: str, files: list[Path]) -> dict[str, Any]:
-    """The same as JSON."""
+    """The report as JSON."""
     by_way = errors.summary(table, ["figure", "way"]).reset_index()
     return {
         "gpushare": gpushare.__version__,
@@ -85,7 +85,7 @@ def document(table: pd.DataFrame, recording: Recording, simulator: str, files: l
 
 
 def wanted_files(table: pd.DataFrame, folder: Path) -> Wanted:
-    """By name: all points as CSV, and plots as PNG, each drawn when it is written."""
+    """The files by name: all points as CSV, and plots as PNG, each drawn when it is written."""
     wanted = {POINTS: (folder / POINTS, lambda path: write_atomically(path, table.to_csv(index=False)))}
     for name, draw in _drawings(table).items():
         wanted[f"{name}.png"] = (folder / f"{name}.png", partial(_write_png, draw))

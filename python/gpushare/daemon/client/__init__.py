@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the server: what :func:`gpushare.connect` returns, and what stands behind it."""
+"""The client side of the server: sessions, arrays and jobs that :func:`gpushare.connect` provides."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's application: its launches run one after the other."""
+"""Applications of a client of the server."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class DaemonApplication:
-    """Made by the session's ``application``.
+    """An application: its launches run one after the other. Made by the session's ``application``.
 
     Attributes:
-        name: unique within the session; the server adds which client it is of.
+        name: unique within the session; the server appends the client's number.
     """
 
     def __init__(self, session: DaemonSession, name: str, priority: int, terms: Terms) -> None:
@@ -38,12 +38,12 @@ class DaemonApplication:
 
     @property
     def priority(self) -> int:
-        """Larger is more urgent, for policies that look at it."""
+        """The priority; larger is more urgent, for policies with priorities."""
         return self._priority
 
     @property
     def fields(self) -> dict[str, Any]:
-        """As a worker is told of it."""
+        """The fields of the request that registers it."""
         terms = {name: float(value) for name, value in self.terms.given.items()}
         return {"name": self.name, "priority": self.priority} | terms
 
@@ -60,16 +60,16 @@ class DaemonApplication:
         """Submits a launch and returns at once.
 
         Args:
-            kernel: what runs; on a simulated device a kernel with a profile, such as those of the suite, or a model.
+            kernel: a Kernel; on a simulated device one with a profile, such as those of the suite, or a KernelModel.
             grid: blocks, an int or up to three, x first.
-            block: threads per block, likewise.
+            block: threads per block, an int or up to three, x first.
             args: one per parameter: arrays of this session for pointers, numbers for values.
             shared_bytes: dynamic shared memory per block.
-            idempotent: it may be run again, and is if the worker ends before it does, provided that every array of it
-                is durable.
+            idempotent: the launch may be repeated, and is if the worker ends before the launch does and all its arrays
+                are durable.
 
         Raises:
-            InvalidInput: an argument, the grid or the block cannot be; the message names it.
+            InvalidInput: an argument, the grid or the block is not valid; the message names it.
             Cancelled: the application has been cancelled.
             WorkerLostError: an array was lost with its worker.
             DaemonGoneError: the server has ended.
@@ -79,11 +79,11 @@ class DaemonApplication:
         return self._session._submit(self, kernel, grid, block, args, shared_bytes, idempotent)
 
     def set_priority(self, priority: int) -> None:
-        """Changes the priority, while launches are under way or before.
+        """Changes the priority, also while launches run.
 
         Raises:
-            RefusedError: the server's configuration does not permit this one.
-            PolicyError: the server's policy has no use for it.
+            RefusedError: the server's configuration does not permit this priority.
+            PolicyError: the server's policy has no priorities.
         """
         priority = whole(f"application {self.name!r}: priority", priority, *PRIORITIES)
         with self._session._connection.changing:
@@ -101,12 +101,13 @@ class DaemonApplication:
         connection = self._session._connection
         told = connection.ask(tell)
         self._priority = priority
-        with suppress(DaemonGoneError):  # the next worker is told of it
-            if connection.registered() is not told:  # another thread told that one of the priority before
+        with suppress(DaemonGoneError):  # the next worker is registered with it
+            # another thread may have registered the application with the previous priority
+            if connection.registered() is not told:
                 connection.ask(tell)
 
     def _require_permitted(self, priority: int) -> None:
-        """As the server does; it does not know of the application any more."""
+        """Checks a priority as the server does, which has not registered the application any more."""
         most = self._session._connection.ask(lambda registered: registered.link.welcome["highest_priority"])
         if priority > most:
             raise RefusedError(
@@ -114,8 +115,8 @@ class DaemonApplication:
             )
 
     def cancel(self) -> None:
-        """Its waiting jobs fail; a running one stops at the next block boundary, and fails."""
-        with self._session._connection.changing:  # or a change of its priority would tell the worker of it again
+        """Cancels the application: queued jobs fail; a running one stops at the next block boundary and fails."""
+        with self._session._connection.changing:  # otherwise a concurrent change of priority would register it again
             if not self._cancelled:
                 self._cancelled = True
                 self._session._connection.registered().cancel(self)

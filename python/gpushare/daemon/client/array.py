@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 class ArrayState:
-    """What an array is, and where it is now. It outlives the array where a job has to be run again with it.
+    """Properties of an array and its present place. It outlives the array while a job may be repeated with it.
 
-    As an argument of a launch the core knows it by its attribute ``_remote``.
+    The core recognises it in a launch's arguments by its attribute ``_remote``.
 
     Attributes:
-        is_durable: its content can be made again when a worker is lost.
-        is_shared: this process's own CUDA context can map it.
-        spoiled: why that is not so at present.
-        uses: jobs and uploads so far that a download may have to do with, if it is durable.
+        is_durable: its contents can be restored after the loss of a worker.
+        is_shared: it can be mapped in this process's CUDA context.
+        spoiled: the reason why a durable array cannot be restored at present.
+        uses: number of jobs and uploads so far that may affect a download, if it is durable.
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype, *, is_durable: bool, is_shared: bool = False) -> None:
@@ -51,7 +51,7 @@ class ArrayState:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def allocate(self, registered: Registered, patience_s: float) -> None:
-        """Takes zeroed memory there."""
+        """Allocates zeroed memory on this worker."""
         ends_s = time.monotonic() + patience_s
         while True:
             try:
@@ -59,7 +59,7 @@ class ArrayState:
                 break
             except TimeoutError:
                 patience_s = ends_s - time.monotonic()
-                if patience_s <= 0:  # else it was the server's that has ended
+                if patience_s <= 0:  # otherwise the server's limit of waiting has ended, not the user's
                     raise
         self._remote.place = registered.place
         self._there = registered
@@ -70,39 +70,39 @@ class ArrayState:
         return registered.link.request("array", **fields)
 
     def require_kept(self) -> None:
-        """Raise InvalidInput if the user has freed it."""
+        """Raises InvalidInput if the user has freed it."""
         if self.is_freed:
             raise InvalidInput(f"this array {self.shape} of {self.dtype} has been freed: make another")
 
     def is_on(self, registered: Registered) -> bool:
-        """Does it have memory there?"""
+        """Whether it has memory on this worker."""
         return self._there is registered
 
     def handle_on(self, registered: Registered) -> int:
-        """Its number there.
+        """Its handle on this worker.
 
         Raises:
-            WorkerLostError: it was lost with another worker.
+            WorkerLostError: its memory was lost with another worker.
         """
         if self._there is not registered:
             if self._there is not None and isinstance(self._there.link.lost, InvalidInput):
-                raise self._there.link.lost  # it is of the process that this one was forked from
+                raise self._there.link.lost  # the link belongs to the parent of this forked process
             raise WorkerLostError(self._lost_words)
         return self._remote.handle
 
     @property
     def _lost_words(self) -> str:
-        why = f" ({self.spoiled})" if self.is_durable else "; those with durable=True are kept"
+        why = f" ({self.spoiled})" if self.is_durable else "; arrays with durable=True are restored"
         subject = f"this array {self.shape} of {self.dtype}"
         return f"{subject} was lost with its worker: upload it again, or make another{why}"
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """For whoever checks an argument; where the memory is, the worker alone knows."""
+        """For checks of arguments; only the worker knows the address."""
         return {"shape": self.shape, "typestr": self.dtype.str, "data": (0, False), "strides": None, "version": 3}
 
     def give_back(self) -> None:
-        """The worker may have the memory."""
+        """Tells the worker that it may free the memory."""
         if self._there is not None and self._there.link.lost is None:
             self._there.link.free(self._remote.handle)
         self._there = None
@@ -113,8 +113,8 @@ class DaemonArray(OnDevice):
     """An array in device memory, which kernels take as a pointer. Made by the session's ``array`` and ``zeros``.
 
     Attributes:
-        shape: of the array.
-        dtype: of its elements.
+        shape: its shape.
+        dtype: data type of its elements.
     """
 
     def __init__(self, session: DaemonSession, state: ArrayState) -> None:
@@ -130,7 +130,7 @@ class DaemonArray(OnDevice):
 
     @property
     def dtype(self) -> np.dtype:
-        """Of its elements."""
+        """Data type of its elements."""
         return self._state.dtype
 
     @property
@@ -139,14 +139,14 @@ class DaemonArray(OnDevice):
         return self._state.nbytes
 
     def upload(self, values: Any) -> None:
-        """Copies host values of the same shape in; they are converted to the array's type."""
+        """Copies host values of the same shape into it; they are converted to the array's type."""
         host = host_array(values, self.dtype)
         if host.shape != self.shape:
             raise InvalidInput(f"this array has shape {self.shape}, the values have {host.shape}")
         self._session._upload(self._state, host)
 
     def numpy(self, out: np.ndarray | None = None) -> np.ndarray:
-        """A copy in host memory, or in ``out``. Wait for the jobs that write the array before."""
+        """A copy in host memory, or in ``out``. Jobs that write the array must have ended."""
         return self._session._download(self._state, _target(self, out))
 
     @property
@@ -161,18 +161,18 @@ class DaemonArray(OnDevice):
         return self._mapped().cuda_array_interface(self.shape, self.dtype)
 
     def __dlpack__(self, *, copy: bool | None = None, **_how: Any) -> Any:
-        """For an array made with ``shared=True``; nobody waits for jobs here, so wait for those that write it before.
+        """The DLPack capsule of an array made with ``shared=True``. Jobs that write the array must have ended.
 
         Raises:
             InvalidInput: it is not shared, or DLPack has no such type.
-            BufferError: a copy is asked for.
+            BufferError: a copy is requested.
         """
         if copy:
-            raise BufferError("a shared array is handed over as it is: copy what was made of it")
+            raise BufferError("a shared array is exported without a copy: copy the importing library's array instead")
         return self._mapped().dlpack(self, self.shape, self.dtype)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Which of this process's GPUs it is on."""
+        """Device type and number of this process's GPU that holds the array."""
         return self._mapped().dlpack_device
 
     def _mapped(self) -> ArrayMapping:
@@ -185,14 +185,14 @@ class DaemonArray(OnDevice):
             return self._mapping
 
     def free(self) -> None:
-        """Gives the memory back, once the jobs that use it have ended, and nobody in this process has it any more."""
+        """Frees the memory once its jobs have ended and no view of it exists in this process."""
         if not self._state.is_freed:
             self._state.is_freed = True
             if self._mapping is None:
                 self._state.give_back()
 
     def __del__(self) -> None:
-        """Nobody can use it any more. A job that does keeps it alive on the server."""
+        """Frees the memory; a job that uses it keeps it allocated on the server."""
         if self._mapping is not None:
             self._mapping = None
             self._state.is_freed = True

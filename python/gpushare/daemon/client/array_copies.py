@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's copies between its own memory and arrays, piece by piece through arenas.
+"""Copies between a client's memory and arrays, in pieces through shared arenas.
 
 While the worker copies one piece between arena and device, the client copies another between arena and its memory. The
-arenas are small enough to stay in the processor's cache, and are used again, so they are pinned once.
+arenas fit the processor's cache, and they are reused, so they are pinned once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 PIECE_BYTES = 1 << 24
 AHEAD = 2
-"""Pieces under way at a time, an arena each."""
+"""Pieces in flight at a time, one arena each."""
 
 
 def write(registered: Registered, handle: int, values: np.ndarray) -> None:
-    """Copies these bytes into the array of that number."""
+    """Copies these bytes into the array with this handle."""
     if (place := registered.pinned_place(values)) is not None:
         registered.begin_copy("write", handle, 0, *place, values.size).result()
         return
@@ -38,7 +38,7 @@ def write(registered: Registered, handle: int, values: np.ndarray) -> None:
 
 
 def read(registered: Registered, handle: int, target: np.ndarray) -> None:
-    """Copies what is in the array into these bytes."""
+    """Copies the array's contents into these bytes."""
     if (place := registered.pinned_place(target)) is not None:
         registered.begin_copy("read", handle, 0, *place, target.size).result()
         return
@@ -58,7 +58,7 @@ def read(registered: Registered, handle: int, target: np.ndarray) -> None:
 
 
 class _Pieces:
-    """Those that are under way, and the arenas that they go through in turn."""
+    """Pieces in flight and their arenas, used in rotation."""
 
     def __init__(self, registered: Registered, arenas: ExitStack, size: int) -> None:
         count = AHEAD if size > PIECE_BYTES else 1
@@ -67,18 +67,18 @@ class _Pieces:
         self._next: tuple | None = None
 
     def next_arena(self) -> tuple:
-        """One that no piece is in any more, and its number."""
+        """An arena without a piece in flight, and its number."""
         if not self._idle:
             self._end_first()
         self._next = self._idle.pop()
         return self._next
 
     def began(self, end: Callable[[], object]) -> None:
-        """A piece in that arena; ``end`` waits for it."""
+        """Registers a piece in flight in that arena; ``end`` waits for it."""
         self._busy.append((end, self._next))
 
     def finish(self) -> None:
-        """Waits for all."""
+        """Waits for all pieces."""
         while self._busy:
             self._end_first()
 

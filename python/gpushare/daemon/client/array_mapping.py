@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A shared array in the client's own CUDA context, where PyTorch, CuPy and Numba see it."""
+"""Mappings of shared arrays into the client's CUDA context, for PyTorch, CuPy and Numba."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from gpushare.daemon.client.registrations import Registered
 
 NOT_SHARED = (
-    "this array is the server's alone, other libraries cannot see it: make it with session.array(..., shared=True) or "
-    "session.zeros(..., shared=True)"
+    "other libraries cannot access this array, which is in the server's memory: make it with "
+    "session.array(..., shared=True) or session.zeros(..., shared=True)"
 )
 DLPACK_CUDA = 2
 DLPACK_KINDS = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 
 
 class ArrayMapping:
-    """The memory, mapped in this process as long as this object is there."""
+    """A mapping of the memory in this process, which lasts as long as this object."""
 
     def __init__(self, memory: _core.SharedDeviceMemory) -> None:
         self._memory = memory
         self.address = memory.address
 
     def cuda_array_interface(self, shape: tuple[int, ...], dtype: np.dtype) -> dict[str, Any]:
-        """Version 3 of Numba's protocol; the data is ready, whatever the stream."""
+        """Version 3 of Numba's protocol; the data is ready on every stream."""
         return {
             "shape": shape,
             "typestr": dtype.str,
@@ -44,7 +44,7 @@ class ArrayMapping:
         }
 
     def dlpack(self, owner: DaemonArray, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """A capsule that keeps the owner.
+        """A DLPack capsule that references the owner.
 
         Raises:
             InvalidInput: DLPack has no such type.
@@ -56,16 +56,16 @@ class ArrayMapping:
 
     @property
     def dlpack_device(self) -> tuple[int, int]:
-        """CUDA, and the number of the GPU in this process."""
+        """DLPack's code for CUDA, and the GPU's number in this process."""
         return DLPACK_CUDA, self._memory.ordinal
 
 
 def mapping_of(state: ArrayState, registered: Registered) -> ArrayMapping:
-    """Maps the array that the worker has.
+    """Maps the worker's array in this process.
 
     Raises:
-        WorkerLostError: it was lost with its worker.
-        CudaError: this process cannot use the GPU; the message says why.
+        WorkerLostError: the array was lost with its worker.
+        CudaError: this process cannot use the GPU; the message has the reason.
     """
     reply = registered.link.begin("export", array=state.handle_on(registered))
     exported = reply.result()
@@ -78,34 +78,34 @@ def mapping_of(state: ArrayState, registered: Registered) -> ArrayMapping:
 
 
 class Mappings:
-    """What is mapped in this process, by address."""
+    """The mappings of this process, by address."""
 
     def __init__(self) -> None:
         self._arrays: weakref.WeakValueDictionary[int, DaemonArray] = weakref.WeakValueDictionary()
         self._lock = threading.Lock()
 
     def add(self, address: int, array: DaemonArray) -> None:
-        """It begins there."""
+        """Adds an array that is mapped at this address."""
         with self._lock:
             self._arrays[address] = array
 
     def array_behind(self, value: Any) -> DaemonArray | None:
-        """The array whose memory a tensor of another library is, from its beginning on."""
+        """The array that starts at the address of a tensor of another library."""
         try:
             described = getattr(value, "__cuda_array_interface__", None)
-        except Exception:  # PyTorch: of a tensor that requires a gradient, for one
+        except Exception:  # PyTorch raises for a tensor that requires a gradient, for example
             return None
         return None if described is None else self._arrays.get(described["data"][0] or -1)
 
 
 def require_whole(array: DaemonArray, tensor: Any) -> None:
-    """Raise InvalidInput unless a tensor on the array's memory has its shape and type, in C order."""
+    """Raises InvalidInput unless a tensor in the array's memory has its shape and type, in C order."""
     described = tensor.__cuda_array_interface__
     same = (tuple(described["shape"]), np.dtype(described["typestr"])) == (array.shape, array.dtype)
     if not same or described.get("strides") is not None:
         raise InvalidInput(
             f"this {type(tensor).__name__} is a part or another view of a shared array {array.shape} of {array.dtype}: "
-            "hand over the array itself, or the tensor as it was made of it"
+            "pass the array itself, or a tensor of the whole array"
         )
 
 
@@ -113,10 +113,10 @@ mappings = Mappings()
 
 
 def array_of(value: Any) -> Any:
-    """The array's state where a tensor of another library is one of this process's shared arrays; else the value.
+    """The array's state for a tensor that is one of this process's shared arrays; else the value.
 
     Raises:
-        InvalidInput: it is only a part or another view of one.
+        InvalidInput: the tensor is a part or another view of one.
     """
     array = mappings.array_behind(value)
     if array is None:

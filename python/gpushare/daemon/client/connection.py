@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's way to whichever worker there is now: it connects again when one is lost, and does again what was lost."""
+"""A client's connection to the current worker: after a loss it connects again and repeats what was lost."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 
 
 class Connection:
-    """Any thread may use it; a forked process that does gets a link of its own.
+    """A connection that any thread may use; a forked process that uses it gets a link of its own.
 
     Args:
-        path: of the server's socket.
-        device: of the server's; None: its first.
-        trusted_uids: of whom the server may be; None: of anybody.
-        patience_s: how long an array may wait for memory.
+        path: path of the server's socket.
+        device: one of the server's devices; None: its first.
+        trusted_uids: users that are trusted as owners of the server; None: all.
+        patience_s: seconds that an array waits for memory.
 
     Attributes:
-        log: what is done again.
-        changing: held by who changes or cancels an application.
+        log: the operations to repeat.
+        changing: lock for changing or cancelling an application.
     """
 
     def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
@@ -49,28 +49,28 @@ class Connection:
         _open.add(self)
 
     def start_anew(self) -> None:
-        """Also after a fork: what there was is the parent's."""
+        """Starts without a link; also after a fork, since the parent owns the previous ones."""
         self.log = ReplayLog()
         self._variables = VariablePlaces()
         self.changing = threading.RLock()
         self._lock = threading.RLock()
         self._registered: Registered | None = None
-        self._making: Link | None = None  # until what was lost has been done again on it
+        self._making: Link | None = None  # the new link, until lost operations have been repeated on it
         self._jobs: weakref.WeakSet[DaemonJob] = weakref.WeakSet()
 
     @property
     def jobs(self) -> list[DaemonJob]:
-        """Those that somebody still has, or that have not ended."""
+        """The jobs that are referenced or have not ended."""
         return list(self._jobs)
 
     def require_open(self) -> None:
-        """Raise InvalidInput once it has been closed."""
+        """Raises InvalidInput once the connection has been closed."""
         require(not self._closed, "the session has been finished: open another one")
 
     def close(self) -> None:
-        """For good."""
+        """Closes the connection finally."""
         self._closed = True
-        self._end_links()  # for which whoever has the lock may wait
+        self._end_links()  # the thread that has the lock may be waiting for the links to end
         with self._lock:
             self._end_links()
             registered, self._registered = self._registered, None
@@ -84,12 +84,12 @@ class Connection:
                 link.close()
 
     def registered(self) -> Registered:
-        """The link to the worker there is now; what was lost with another has been done again."""
+        """The link to the present worker; operations that were lost with another have been repeated."""
         with self._lock:
             self.require_open()
             if self._registered is None or self._registered.link.lost is not None:
                 if self._registered is not None:
-                    self._registered.link.settled.wait()  # what ended before is not run again
+                    self._registered.link.settled.wait()  # jobs that had ended before are not repeated
                     self._registered.close()
                 try:
                     self._registered = self._connect()
@@ -99,24 +99,24 @@ class Connection:
             return self._registered
 
     def ask(self, ask: Callable[[Registered], Any]) -> Any:
-        """What can be asked of the next worker as well, if this one is lost meanwhile."""
+        """Makes a request, and repeats it on the next worker if this one is lost meanwhile."""
         for _ in range(MOST_WORKERS_ASKED - 1):
             registered = self.registered()
             try:
                 return ask(registered)
             except WorkerLostError:
                 if registered.link.lost is None:
-                    raise  # something else is lost
+                    raise  # another worker was lost
         return ask(self.registered())
 
     def uses_of(self, array: ArrayState) -> int | None:
-        """So far; None: a job that may write it has not ended."""
-        with self._lock:  # so that a job either is among these or counts as another use
+        """The number of uses so far; None: a job that may write it has not ended."""
+        with self._lock:  # so that a job either is in the list or counts as another use
             is_busy = any(array in each.submission.arrays and not each.has_ended_by_now() for each in self.jobs)
             return None if is_busy else array.uses
 
     def submit(self, job: DaemonJob, *, idempotent: bool = False) -> None:
-        """Into the ring of the worker there is now."""
+        """Puts the job into the ring of the present worker."""
         with self._lock:
             registered = self._registered
             if registered is None or registered.link.lost is not None:
@@ -133,11 +133,11 @@ class Connection:
                 raise
             self._jobs.add(job)
             if registered.link.lost is not None:
-                self._lost(registered.link)  # perhaps before the log had the job
+                self._lost(registered.link)  # the loss may have been handled before the log had the job
 
     def _connect(self) -> Registered:
         deadline = time.monotonic() + WELCOME_TIMEOUT_S
-        lost = weakref.WeakMethod(self._lost)  # the reading thread must not keep a session that nobody has any more
+        lost = weakref.WeakMethod(self._lost)  # the reading thread must not keep an unreferenced session alive
         while True:
             self.require_open()
             try:
@@ -157,29 +157,29 @@ class Connection:
             link.close()
 
     def _lost(self, link: Link) -> None:
-        """Idempotent jobs are run again although nobody asks for anything."""
+        """Repeats idempotent jobs even if the client makes no further call."""
         if isinstance(link.lost, WorkerLostError) and self.log.has_unfinished:
             threading.Thread(target=self._recover, name="gpushare recovery", daemon=True).start()
 
     def _recover(self) -> None:
         try:
             self.registered()
-        except Exception as error:  # who waits for a job must hear of it
+        except Exception as error:  # threads that wait for the job must receive the error
             for job in self.jobs:
                 job.settle(error)
 
 
 def _has_variables(job: DaemonJob, registered: Registered) -> bool:
-    """Then what it finds there would be lost with its worker."""
+    """Whether the job uses variables: their values would be lost with its worker."""
     submission = job.submission
     try:
         return registered.launcher(submission.kernel, submission.block, submission.shared_bytes).module is not None
-    except DaemonGoneError:  # it is lost just now, and the job hears of that as it is submitted
+    except DaemonGoneError:  # the worker has just been lost, and submitting the job reports it
         return False
 
 
 def _close(link: weakref.ref[Link]) -> None:
-    """A session that nobody has any more. The link's own thread keeps it as long as it is connected."""
+    """Closes the link of an unreferenced session; the link's thread keeps the link alive while it is connected."""
     if (there := link()) is not None:
         there.close()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first messages of a connection, as a client sees them."""
+"""The client's side of a connection's first messages."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpushare.daemon.protocol.wire import Channel, Message, close_all
 
 
 def greeted(channel: Channel, path: Path, device: str | None) -> tuple[Message, _core.ClientPort]:
-    """What the worker says of itself, and the rings that come with it.
+    """The worker's welcome, and the rings that come with it.
 
     Raises:
-        WorkerLostError: nobody answers.
-        RefusedError: or whatever else the answer is.
+        WorkerLostError: no answer arrives.
+        RefusedError: the server refuses; or another error that it sends.
     """
     answer, descriptors = _answer(channel, path, device)
     if "error" in answer or len(descriptors) != 2:
@@ -38,7 +38,7 @@ def _answer(channel: Channel, path: Path, device: str | None) -> tuple[Message, 
         channel.send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "device": device, "name": name[:200]})
         return channel.receive()
     except (EOFError, OSError) as error:
-        why = f"nothing came for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else str(error)
+        why = f"no answer for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else str(error)
         raise WorkerLostError(f"the server at {path} does not answer: {why}") from error
     finally:
         timer.cancel()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's job, from its submission to its end, on whichever worker."""
+"""Jobs of a client, from submission to end, across workers."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from gpushare.daemon.client.application import DaemonApplication
 
 MOST_ATTEMPTS = 3
-"""Of a job that is run again by itself: one that ends every worker must not do so for ever."""
+"""Limit of attempts of a repeated job: a job that ends every worker must not be repeated for ever."""
 MOST_SUSPICIONS = 1
-"""So often a job that is run again by itself may have been on the GPU when a kernel, its own or another's, failed."""
+"""Limit of failures, of this or another kernel, during which a repeated job was on the GPU."""
 NUMBERS = (int, float)
 _making_events = threading.Lock()
 
 
 class Submission:
-    """What was submitted, so that it can be submitted again.
+    """The data of a submission, so that it can be repeated.
 
     Attributes:
-        arguments: arrays as their states.
-        arrays: those among them.
+        arguments: the arguments, with arrays as their states.
+        arrays: the array states among them.
     """
 
     __slots__ = ("application", "arguments", "arrays", "block", "grid", "kernel", "shared_bytes")
@@ -55,10 +55,10 @@ class Submission:
         self.arrays = [each for each in self.arguments if type(each) is ArrayState]
 
     def send(self, registered: Registered, job: DaemonJob) -> int:
-        """Has that worker run it; returns the number that it knows the job by.
+        """Submits it to this worker; returns the number of the job there.
 
         Raises:
-            InvalidInput: it cannot be; the message names what is wrong.
+            InvalidInput: it is not valid; the message names the cause.
         """
         application = registered.application(self.application)
         launcher = registered.launcher(self.kernel, self.block, self.shared_bytes)
@@ -76,12 +76,12 @@ class DaemonJob(FutureLike):
     """A launch that has been submitted.
 
     Attributes:
-        is_replayable: it is run again by itself if its worker is lost.
-        repeats: the job that had ended, whose results this one brings back.
-        attempts: how often it has been submitted.
-        suspicions: how often it was on the GPU with others when one of them failed.
-        error: what it ended with, if not well.
-        has_ended: well or not, as far as anybody has looked.
+        is_replayable: it is repeated automatically if its worker is lost.
+        repeats: an ended job; this one restores its results.
+        attempts: number of submissions.
+        suspicions: number of times that it was on the GPU with other jobs when one of them failed.
+        error: its error after a failure.
+        has_ended: whether it has ended, successfully or not, as of the last poll.
     """
 
     __slots__ = (
@@ -107,7 +107,7 @@ class DaemonJob(FutureLike):
         return f"{self.submission.kernel.name!r} of {self.submission.application.name!r}"
 
     def submit_on(self, registered: Registered) -> None:
-        """Submits it to that worker. If that is lost meanwhile, it ends like a job that had been submitted."""
+        """Submits it to this worker. If the worker is lost meanwhile, the job ends like any submitted job."""
         self._number = 0
         self._registered = registered
         self.attempts += 1
@@ -121,16 +121,16 @@ class DaemonJob(FutureLike):
             self.end(error)
 
     def end(self, error: Exception | None) -> None:
-        """It has ended at this worker."""
+        """Ends it on this worker."""
         retryable = error is not None and getattr(error, "retryable", False)
-        if not (retryable and self.is_replayable):  # else the session runs it again
+        if not (retryable and self.is_replayable):  # otherwise the session repeats it
             self.settle(error)
 
     def suspect(self, failure: Exception, lost: Exception) -> None:
-        """It was on the GPU, as were others, when a kernel failed: whose it was nobody knows.
+        """Handles a failure of a kernel while several jobs were on the GPU, where the failing one is not known.
 
-        If it may be run again it is, as if only the worker had been ``lost``; but a kernel that fails every time must
-        not take others along for ever, so if that happens again the ``failure`` is its own.
+        If the job may be repeated it is, as if only the worker had been ``lost``; but a kernel that always fails must
+        not affect other jobs for ever, so after another such event it ends with the ``failure``.
         """
         first = self if self.repeats is None else self.repeats
         first.suspicions += 1
@@ -138,7 +138,7 @@ class DaemonJob(FutureLike):
         self.end(lost if may_try_again else failure)
 
     def settle(self, error: Exception | None) -> None:
-        """It has ended, for good."""
+        """Ends it finally."""
         if self.has_ended:
             return
         self.error = error
@@ -148,25 +148,25 @@ class DaemonJob(FutureLike):
 
     @property
     def application(self) -> DaemonApplication:
-        """Whose it is."""
+        """The application of the job."""
         return self.submission.application
 
     def has_ended_by_now(self) -> bool:
-        """Looks, and raises nothing."""
+        """Polls for the end without raising errors."""
         return self.has_ended or self._wait_for_end(0)
 
     def _wait(self, seconds: float) -> bool:
         if self.has_ended:
             return True
         if self._registered is not None and self._registered.link.is_foreign:
-            raise self._registered.link.lost  # nobody tells this process
+            raise self._registered.link.lost  # a forked process receives no notifications
         return self._wait_for_end(seconds)
 
     def _failure(self) -> Exception | None:
         return self.error
 
     def _wait_for_end(self, seconds: float) -> bool:
-        """By itself, while nothing unusual happens; else somebody tells."""
+        """Waits in the core; unusual ends are reported by the reading thread."""
         end = time.monotonic() + seconds
         if self._registered is not None and not self._registered.link.wait_for(self._number, seconds):
             return self.has_ended

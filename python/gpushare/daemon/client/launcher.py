@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches of one kernel with one block on one worker: arguments become bytes, and go into the ring."""
+"""Launches of one kernel with one block on one worker: packs arguments and puts them into the ring."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ Plain = (bool, int, float, bytes)
 
 
 class Launcher:
-    """What is usual is packed by the core; this looks at the rest, and says what is wrong.
+    """Packs unusual arguments and makes error messages; the core packs the usual ones.
 
     Args:
-        name: of the kernel. The kernel itself is not kept: the worker unloads those that nothing else refers to.
-        registered: whose worker.
-        answer: the worker's, about the kernel with its block.
+        name: name of the kernel. The kernel itself is not referenced, so that unused ones can be unloaded.
+        registered: registrations with the worker.
+        answer: the worker's answer about the kernel with its block.
 
     Attributes:
-        module: tells its variables from those of others; None where it has none.
+        module: identity of its module's variables; None where it has none.
     """
 
     def __init__(self, name: str, registered: Registered, answer: dict[str, Any]) -> None:
@@ -44,11 +44,11 @@ class Launcher:
         self._launch = registered.link.port.launch_packed
 
     def launch(self, application: int, grid: Extent, arguments: Sequence[Any], job: Any) -> int:
-        """Into the ring; ``job`` comes back with its end. Returns the number that it has there.
+        """Puts a launch into the ring; ``job`` is returned with its end. Returns the launch's number there.
 
         Raises:
             InvalidInput: an argument does not fit its parameter; the message names it.
-            WorkerGone: nobody is at the other end.
+            WorkerGone: the worker has closed the ring.
         """
         number = self._launch(self._packer, application, grid, arguments, job)
         if number is None:
@@ -57,7 +57,7 @@ class Launcher:
         return number
 
     def _looked_at(self, arguments: Sequence[Any]) -> tuple[bytes, list[tuple[int, int]]]:
-        """Their bytes, and which of them are arrays: place and handle."""
+        """The arguments' bytes, and the arrays among them as place and handle."""
         values = [_sendable(f"kernel {self._name!r}, argument {place}", value)
                   for place, value in enumerate(arguments, 1)]  # fmt: skip
         if self._parameters is None:
@@ -72,7 +72,7 @@ class Launcher:
         content = bytearray(max((each.offset + each.size for each in self._parameters), default=0))
         pieces = pack(self._name, self._parameters, values)
         for parameter, value, piece in zip(self._parameters, values, pieces, strict=True):
-            if not isinstance(value, ArrayState):  # the worker knows where arrays are
+            if not isinstance(value, ArrayState):  # only the worker knows the addresses of arrays
                 content[parameter.offset : parameter.offset + parameter.size] = piece
         return bytes(content)
 
@@ -88,10 +88,10 @@ def _as_packed(parameter: Parameter) -> tuple[str, int, int, str, int, int]:
 
 
 def _sendable(subject: str, value: Any) -> Any:
-    """What can be handed to a worker.
+    """The value as it is sent to a worker.
 
     Raises:
-        InvalidInput: this cannot; the message says what to do.
+        InvalidInput: it cannot be sent; the message says what to do.
     """
     if isinstance(value, ArrayState):
         value.require_kept()
@@ -104,11 +104,11 @@ def _sendable(subject: str, value: Any) -> Any:
         raise InvalidInput(f"{subject}: {value} fits no parameter of a kernel")
     if type(value) in Plain:
         return value
-    if _is_on_a_gpu(value):  # before the next: tensors of PyTorch and CuPy have __array__ wherever they are
+    if _is_on_a_gpu(value):  # checked first: tensors of PyTorch and CuPy have __array__ on every device
         what = f"a {type(value).__name__} in this process's own CUDA context"
         raise InvalidInput(
-            f"{subject}: {what}, which the server cannot see; make the array with session.zeros(..., shared=True) and "
-            "the tensor of that, or copy its values with session.array(...)"
+            f"{subject}: {what}, which the server cannot access; make the array with "
+            "session.zeros(..., shared=True) and the tensor of that, or copy its values with session.array(...)"
         )
     if isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
         what = f"a {type(value).__name__} in host memory"
@@ -119,5 +119,5 @@ def _sendable(subject: str, value: Any) -> Any:
 def _is_on_a_gpu(value: Any) -> bool:
     try:
         return hasattr(value, "__cuda_array_interface__")
-    except Exception:  # PyTorch: of one there that requires a gradient, for one
+    except Exception:  # PyTorch raises for a tensor that requires a gradient, for example
         return True

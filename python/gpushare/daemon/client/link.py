@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's connection to one worker, from the first message until either ends."""
+"""A client's connection to one worker: requests, answers, launches and their ends."""
 
 from __future__ import annotations
 
@@ -30,34 +30,34 @@ from gpushare.daemon.protocol.limits import PROTOCOL_VERSION
 from gpushare.daemon.protocol.wire import Channel, Message, close_all
 
 MOST_DELAY_MS = 10
-"""Until jobs that nobody waits for are told that they have ended, where many end one after the other: to do so takes
-the GIL from whoever submits."""
+"""Delay before jobs without a waiting thread are notified of their end, where many end in sequence: notifying takes the
+GIL from the submitting thread."""
 LONGEST_TELLING_S = 1.0
-"""Until a thread that was given ends has told of them."""
+"""Time until a thread that took ends from the port has notified the jobs."""
 ERRORS = {JobStatus.REFUSED: InvalidInput, JobStatus.WITHDRAWN: Cancelled}
 LOST = (JobStatus.RETRYABLE, JobStatus.SUSPECT, JobStatus.CULPRIT)
-"""Of jobs whose worker ends: it says why when all of them have been told."""
+"""Delay for jobs of a worker that ends: it sends the reason once all jobs have been notified."""
 
 
 class Link:
-    """Requests of any thread go out and their answers come back; launches go through the port, their ends come back.
+    """Sends requests of any thread and receives answers; launches and their ends go through the port.
 
-    Who waits for a job looks at the port itself. One thread reads the socket, and tells jobs that nobody waits for that
-    they have ended. If the connection is lost, it says why, and then tells all jobs that have not ended.
+    A thread that waits for a job polls the port. One thread reads the socket and notifies jobs without a waiting
+    thread. After a loss of the connection it stores the reason, and then notifies all jobs that have not ended.
 
     Args:
-        path: of the server's socket.
-        device: of the server's; None: its first.
-        trusted_uids: of whom the server may be; None: of anybody.
-        on_lost: called once it can be used no more, when all who waited have been told.
-        on_begun: called before the worker has answered, which may take long; from then on it can be closed.
+        path: path of the server's socket.
+        device: one of the server's devices; None: its first.
+        trusted_uids: users that are trusted as owners of the server; None: all.
+        on_lost: called after the loss, when all waiting threads have been notified.
+        on_begun: called before the worker has answered, which may take long; from then on the link can be closed.
 
     Attributes:
-        welcome: what the worker said of itself.
-        port: for launches.
-        lost: why it can be used no more, once that is so.
-        is_foreign: it belongs to the process that this one was forked from.
-        settled: set once it is lost and every job has been told.
+        welcome: the worker's welcome message.
+        port: the port for launches.
+        lost: the reason of the loss; None before it.
+        is_foreign: it belongs to the parent of this forked process.
+        settled: set once it is lost and every job has been notified.
     """
 
     def __init__(
@@ -76,13 +76,13 @@ class Link:
         self._given_back = ReleasedMemory()
         self._lost_jobs: list[tuple[Any, JobStatus, str]] = []
         self._loss: Loss | None = None
-        self._waiting: list[int] = []  # as long as there are threads that wait
+        self._waiting: list[int] = []  # one entry per waiting thread
         self._why = threading.Event()
         self.settled = threading.Event()
         self._wake, self._woken = socket.socketpair()
         self._woken.setblocking(False)
         self._wake.setblocking(False)
-        weakref.finalize(self, _close_both, self._wake, self._woken)  # no sooner: arrays may go at any time
+        weakref.finalize(self, _close_both, self._wake, self._woken)  # no sooner: arrays may be finalized at any time
         self._lock = threading.Lock()
         self.lost: Exception | None = None
         self.is_foreign = False
@@ -98,20 +98,20 @@ class Link:
         start_thread(self._read, "gpushare client")
 
     def request(self, verb: str, *descriptors: int, timeout_s: float | None = None, **fields: Any) -> Any:
-        """Asks, and waits for the answer.
+        """Sends a request and waits for the answer.
 
         Raises:
-            InvalidInput: or whatever else the worker answers.
+            InvalidInput: the request is not valid; or another error that the worker sends.
             WorkerLostError: the worker has ended.
             DaemonGoneError: the server has ended.
         """
         return self.begin(verb, *descriptors, **fields).result(timeout_s)
 
     def begin(self, verb: str, *descriptors: int, **fields: Any) -> Reply:
-        """Asks; the answer comes later."""
+        """Sends a request; the answer arrives later."""
         if self.lost is not None:
             raise self.lost
-        self._send_freed()  # its memory may be what this asks for
+        self._send_freed()  # the request may need the freed memory
         return self._begin(verb, descriptors, fields)
 
     def _begin(self, verb: str, descriptors: Sequence[int], fields: Message) -> Reply:
@@ -127,11 +127,11 @@ class Link:
             self._replies.pop(number, None)
             raise
         except OSError as error:
-            self._end(error)  # the reply is told
+            self._end(error)  # the reply is ended with the error
         return reply
 
     def _undo(self, verb: str, answer: Any) -> None:
-        """Gives back what the worker has made for who was interrupted while waiting for it."""
+        """Releases objects that the worker has made for an interrupted request."""
         if verb == "array":
             self.free(answer)
         elif verb == "variable":
@@ -141,16 +141,16 @@ class Link:
         elif verb == "arena":
             self.drop_arena(answer)
         elif verb == "application":
-            with contextlib.suppress(ConnectionError, InvalidInput):  # else it has gone with the link
+            with contextlib.suppress(ConnectionError, InvalidInput):  # otherwise it was released with the link
                 self._begin("cancel", (), {"application": answer})
 
     def wait_lost(self) -> Exception:
-        """Why it can be used no more, where something else has said that already."""
+        """Waits for the reason of the loss, after another operation has detected it."""
         self._why.wait()
         return self.lost
 
     def free(self, handle: int) -> None:
-        """Gives an array back soon. Takes no lock: a garbage collector may call it anywhere."""
+        """Frees an array soon. Takes no lock: a garbage collector may call it anywhere."""
         self._given_back.add_array(handle, self.port.last_job)
         if not self.is_foreign:
             self._rouse()
@@ -162,46 +162,46 @@ class Link:
             self._rouse()
 
     def drop_arena(self, number: int) -> None:
-        """Likewise, shared memory."""
+        """Drops shared memory soon, in the same way."""
         self._given_back.add_arena(number)
         if not self.is_foreign:
             self._rouse()
 
     def wait_for(self, job: int, seconds: float) -> bool:
-        """Until the job of that number has ended: then it has been told, or will be. False: it has not in time."""
+        """Waits until the job of this number has ended and is or will be notified. False: not in time."""
         self._waiting.append(job)
         try:
             return self.port.await_end(job, seconds, self._rouse)
         except _core.WorkerGone:
-            pass  # whoever reads the socket finds out why, and tells the job
+            pass  # the thread that reads the socket finds the reason and notifies the job
         except _core.ProtocolViolation:
-            self._channel.close()  # nothing that is still said can be relied on
+            self._channel.close()  # later messages cannot be relied on
         finally:
             self._waiting.pop()
         return True
 
     @property
     def is_awaited(self) -> bool:
-        """Is a thread in the core that waits for a job?"""
+        """Whether a thread waits in the core for a job."""
         return bool(self._waiting)
 
     def _rouse(self) -> None:
-        """There is something to do for the thread that reads."""
+        """Wakes the reading thread."""
         with contextlib.suppress(OSError):  # it has been woken already, or has ended
             self._wake.send(b"x")
 
     def close(self) -> None:
-        """Ends it; jobs that have not ended fail."""
+        """Closes it; jobs that have not ended fail."""
         if self.is_foreign:
             return
         self._closed = True
         self._channel.close()
 
     def forget_after_fork(self) -> None:
-        """In the child: the connection is the parent's alone."""
+        """In a forked process: drops the connection, which belongs to the parent."""
         self.is_foreign = True
-        whose = f"this belongs to process {self._pid}, from which this one was forked"
-        self.lost = InvalidInput(f"{whose}: make its own of the session")
+        owner = f"this belongs to process {self._pid}, from which this one was forked"
+        self.lost = InvalidInput(f"{owner}: use the session's methods in this process")
         self._loss = Loss(self.lost)
         self._channel.forget()
         self._waiting.clear()
@@ -220,15 +220,15 @@ class Link:
                     elif descriptor != bell:
                         self._take(*self._channel.receive())
                     elif not self.port.hear():
-                        ready.unregister(bell)  # the socket says why
-        except Exception as error:  # of whatever kind: somebody waits, and has to hear of it
+                        ready.unregister(bell)  # the socket has the reason
+        except Exception as error:  # any exception: a waiting thread has to receive it
             self._end(error)
         finally:
             self._channel.release()
             self._tell_lost()
 
     def _send_freed(self) -> None:
-        """A job that is still in the ring may need them: the worker waits until it has seen it."""
+        """A job in the ring may still use the arrays, so the worker waits for the job's number."""
         for verb, fields in self._given_back.messages():
             self._begin(verb, (), fields)
 
@@ -247,11 +247,11 @@ class Link:
         return None
 
     def _end(self, error: Exception) -> None:
-        """The connection has ended, and nobody said why."""
+        """Handles the end of a connection that ended without a reason."""
         if self._closed:
             why = InvalidInput("the session has been finished: open another one")
         elif answers(self._path):
-            why = WorkerLostError(f"the worker has ended, and with it what was on the GPU ({error}); submit again")
+            why = WorkerLostError(f"the worker has ended, and its arrays and jobs are lost ({error}); submit again")
         else:
             why = DaemonGoneError(f"the server at {self._path} has ended ({error}): start gpushare serve")
         self._lose(Loss(why))
@@ -269,7 +269,7 @@ class Link:
         self.port.close()
 
     def _tell_ended(self) -> bool:
-        """Is that worth doing again soon?"""
+        """Notifies ended jobs; returns whether to repeat that soon."""
         ended, has_more = self.port.take_owners()
         self._tell(ended)
         return has_more
@@ -285,9 +285,9 @@ class Link:
         self._on_lost(self)
 
     def _let_waiting_tell(self) -> None:
-        """What has ended is not run again: so it is told first, by those too who hold it. Their port is closed by now.
+        """Lets waiting threads notify their jobs, with the port closed, since ended jobs must not be repeated.
 
-        Not for ever: a signal's handler in one of them may wait for this.
+        The time is limited: a signal handler in one of the threads may wait for this.
         """
         ends_s = time.monotonic() + LONGEST_TELLING_S
         while self.is_awaited and time.monotonic() < ends_s:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a link to a worker can be used no more, and what that means for the jobs that it had."""
+"""Why a link to a worker was lost, and the resulting errors of its jobs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from gpushare.daemon.protocol.wire import Message
 
 @dataclass(frozen=True)
 class Loss:
-    """What there is to say of it.
+    """The reason of a loss.
 
     Attributes:
-        error: for whoever still wants something.
-        failure: of the device or the policy, which ended the worker; None: it could not say so any more.
-        culprit: the application to blame, where its jobs could not be told; None: they were, or it is another's.
+        error: the error for later requests.
+        failure: the error of the device or the policy that ended the worker; None: it could not be sent.
+        culprit: the application that caused it, where the jobs' ends are not known; None: they are, or it is another
+            client's.
     """
 
     error: Exception
@@ -27,11 +28,11 @@ class Loss:
 
     @classmethod
     def told_by(cls, event: Message) -> Loss:
-        """As the worker says it before it ends."""
+        """From the worker's last message."""
         return cls(from_message(event["error"]), from_message(event["failure"]), event.get("culprit"))
 
     def tell(self, job: Any, status: JobStatus | None, message: str) -> None:
-        """A job that had not ended by then, with what the worker said of it; None, or no message: nothing."""
+        """Ends a job that had not ended, with the status and message of the worker, if any."""
         if status is None and self.culprit is not None and job.application.name == self.culprit:
             status = JobStatus.CULPRIT
         if status == JobStatus.CULPRIT:

@@ -23,7 +23,7 @@ _open: weakref.WeakSet[Link] = weakref.WeakSet()
 
 
 def keep(link: Link) -> None:
-    """From now on; it is not kept alive."""
+    """Registers a link, without a strong reference."""
     _open.add(link)
 
 

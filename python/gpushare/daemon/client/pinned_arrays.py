@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Host arrays that lie in memory which the worker maps and pins: copied to the device and back in one go."""
+"""Host arrays in memory that the worker maps and pins: they are copied to and from the device without pieces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpushare.daemon.protocol.arena import Arena
 
 
 class PinnedBlock:
-    """The memory of one; it lasts as long as any view of it."""
+    """The memory of a pinned array, which lasts as long as any view of it."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.arena = Arena.made(math.prod(shape) * dtype.itemsize)
@@ -24,11 +24,11 @@ class PinnedBlock:
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
-        """NumPy keeps this object with what it makes of it."""
+        """NumPy references this object from the arrays that it makes of it."""
         return {"version": 3, "shape": self._shape, "typestr": self._dtype.str, "data": (self.address, False)}
 
     def contains(self, address: int, size: int) -> bool:
-        """Do all of these bytes lie in it?"""
+        """Whether all of these bytes are in the block."""
         return self.address <= address and address + size <= self.address + self.arena.size
 
 
@@ -36,7 +36,7 @@ _blocks: weakref.WeakSet[PinnedBlock] = weakref.WeakSet()
 
 
 def pinned_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """A new one, of zeros."""
+    """A new pinned array of zeros."""
     require(dtype.kind in "biufc", f"a pinned array holds numbers, not {dtype}")
     block = PinnedBlock(shape, dtype)
     _blocks.add(block)
@@ -44,7 +44,7 @@ def pinned_array(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 
 def pinned_block_of(values: np.ndarray) -> tuple[PinnedBlock, int] | None:
-    """The block in which these contiguous bytes lie, and where; None: they are ordinary memory."""
+    """The block that holds these contiguous bytes, and their offset; None: they are in ordinary memory."""
     address = values.__array_interface__["data"][0]
     for block in list(_blocks):
         if block.contains(address, values.nbytes):

@@ -137,10 +137,10 @@ LONGEST_S = 3600.0
 
 
 def replay(log: ReplayLog, registered: Registered, patience_s: float) -> None:
-    """Uploads and jobs in their order. Jobs that had not ended are left running.
+    """Repeats uploads and jobs in their order. Jobs that had not ended are left running.
 
-    Whoever submitted a job may have waited for another before, so every job of another application, and every upload,
-    waits for those before it.
+    The client may have waited for one job before it submitted another, so every job of another application, and every
+    upload, waits for those before it.
 
     Raises:
         WorkerLostError: this worker is lost, too.
@@ -155,7 +155,8 @@ def replay(log: ReplayLog, registered: Registered, patience_s: float) -> None:
             _upload(step, registered, patience_s)
         elif (job := _again(step, registered)) is not None:
             before.append(job)
-    _wait_for([each for each in before if each not in steps])  # who was told of a job's end may look at its results
+    # a thread that was notified of a job's end may read its results
+    _wait_for([each for each in before if each not in steps])
     for array in {each.array for each in steps if isinstance(each, Upload) and each.array.is_freed}:
         array.give_back()
 
@@ -166,7 +167,7 @@ def _wait_for(jobs: list[DaemonJob]) -> None:
             job.result(LONGEST_S)
         except DaemonGoneError:
             raise
-        except Exception as error:  # whoever submitted it is told; here it only matters what it leaves behind
+        except Exception as error:  # the error is reported to the waiting thread; here only the arrays matter
             _spoil(job, f"a job on it failed: {error}")
 
 
@@ -180,7 +181,7 @@ def _upload(step: Upload, registered: Registered, patience_s: float) -> None:
 
 
 def _again(job: DaemonJob, registered: Registered) -> DaemonJob | None:
-    """The job that now runs: itself, or another one like it where it has ended."""
+    """The job to run: the job itself, or a repetition of it where it has ended."""
     if job.error is not None:
         _spoil(job, "a job on it failed")
         return None

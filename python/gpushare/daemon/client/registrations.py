@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client has told one worker of: kernels and applications by number, and shared memory to copy through."""
+"""Registrations of a client with one worker: kernels, applications, and shared memory for copies."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 LEAST_ARENA_BYTES = 1 << 20
 MOST_IDLE_ARENAS = 4
 MOST_COPIES = 16
-"""At a time, each through two arenas at most."""
+"""Largest number of concurrent copies, each through two arenas at most."""
 MOST_PINNED_BLOCKS = MOST_ARENAS - 2 * MOST_COPIES - MOST_IDLE_ARENAS
-"""That the worker is told of. What lies in others is copied as ordinary memory is."""
+"""Largest number of pinned blocks that are registered. Further ones are copied like ordinary memory."""
 Number = TypeVar("Number")
 _places = count(1)
 
 
 class Registered:
-    """The numbers that a worker gave, valid as long as its link is.
+    """Handles that a worker has assigned, valid as long as its link.
 
     Attributes:
-        link: to the worker.
-        place: tells it from others of this process.
-        variables: where those of kernels were used last, by all links of a session.
+        link: the link to the worker.
+        place: number of this link within the process.
+        variables: where kernels' variables were last used, for all links of a session.
     """
 
     def __init__(self, link: Link, variables: VariablePlaces | None = None) -> None:
@@ -65,38 +65,38 @@ class Registered:
         self._copying = threading.BoundedSemaphore(MOST_COPIES)
 
     def load(self, kernel: Kernel) -> None:
-        """Has the worker compile and load it now."""
+        """Makes the worker compile and load a kernel now."""
         self._note_module(kernel, self.link.request("load", kernel=self._told(kernel).number))
 
     def variable(self, kernel: Kernel, name: str) -> dict[str, Any]:
-        """What the worker says of this variable, which has a number as an array from now on."""
+        """The worker's description of a variable, with its handle as an array."""
         answer = self.link.request("variable", kernel=self._told(kernel).number, name=name)
         self._note_module(kernel, answer)
         self.variables.used(answer["module"], self.place)
         return answer
 
     def _told(self, kernel: AnyKernel) -> ToldKernel:
-        """The worker is told of it at its first use."""
+        """The registration of a kernel, which is made at its first use."""
         found = self._kernels.find(kernel)
         if found is not None:
             return found
-        with self._telling:  # so that two threads do not tell of the same one
+        with self._telling:  # so that two threads do not register the same one
             return self._kernels.add(kernel, lambda: _tell_kernel(self.link, kernel))
 
     def _note_module(self, kernel: AnyKernel, answer: dict[str, Any]) -> None:
-        """Values of variables are the session's until it ends, whatever becomes of the kernels."""
+        """Holds a kernel with variables: their values last as long as the session."""
         if answer["module"] is not None:
             with self._telling:
                 self._kernels.keep(kernel)
 
     def application(self, application: DaemonApplication) -> int:
-        """Its number; the worker is told of it at its first use."""
+        """The handle of an application, which is registered at its first use."""
         return self._number(
             self._applications, application, lambda: self.link.request("application", **application.fields)
         )
 
     def set_priority(self, application: DaemonApplication, priority: int) -> None:
-        """Another one from now on; a worker that has not been told of the application is, with that one."""
+        """Changes the priority; an application that is not registered yet is registered with it."""
         with self._telling:
             number = self._applications.get(application)
             if number is None:
@@ -106,17 +106,17 @@ class Registered:
         self.link.request("own_priority", application=number, priority=priority)
 
     def cancel(self, application: DaemonApplication) -> None:
-        """The worker drops its jobs and then forgets it, if it was told of it."""
+        """Makes the worker drop its jobs and forget it, if it is registered."""
         with self._telling:
             number = self._applications.pop(application, None)
         if number is not None:
             self.link.request("cancel", application=number, after=self.link.port.last_job)
 
     def launcher(self, kernel: AnyKernel, block: int | Extent, shared_bytes: int) -> Launcher:
-        """For launches of it with this block; the worker is told at the first.
+        """The launcher of a kernel with this block, which is registered at its first use.
 
         Raises:
-            InvalidInput: they cannot be; the message names what is wrong.
+            InvalidInput: kernel or block is not valid; the message names the cause.
             CompileError: it does not compile.
         """
         place = self._places.get(id(kernel))
@@ -149,29 +149,29 @@ class Registered:
     def _number(self, known: MutableMapping[Any, Number], key: Any, tell: Callable[[], Number]) -> Number:
         if key in known:
             return known[key]
-        with self._telling:  # so that two threads do not tell of the same one
+        with self._telling:  # so that two threads do not register the same one
             if key not in known:
                 known[key] = tell()
             return known[key]
 
     def write(self, handle: int, values: np.ndarray) -> None:
-        """Copies them into the array of that number."""
+        """Copies the values into the array with this handle."""
         with self._copying:
             array_copies.write(self, handle, values.reshape(-1).view(np.uint8))
 
     def read(self, handle: int, target: np.ndarray) -> None:
-        """Copies what is in the array into ``target``."""
+        """Copies the array's contents into ``target``."""
         with self._copying:
             array_copies.read(self, handle, target.reshape(-1).view(np.uint8))
 
     def begin_copy(self, verb: str, handle: int, array_offset: int, arena: int, arena_offset: int, size: int) -> Reply:
-        """Asks for a copy between that array and that arena: "write" to the device, or "read"."""
+        """Requests a copy between an array and an arena: "write" to the device, or "read"."""
         return self.link.begin(
             verb, array=handle, array_offset=array_offset, arena=arena, arena_offset=arena_offset, bytes=size
         )
 
     def pinned_place(self, values: np.ndarray) -> tuple[int, int] | None:
-        """The arena's number and the offset in it, where these bytes lie in a pinned array."""
+        """The arena's number and the offset in it, if these bytes are in a pinned array."""
         found = pinned_block_of(values)
         if found is None:
             return None
@@ -187,7 +187,7 @@ class Registered:
 
     @contextmanager
     def arena(self, size: int) -> Iterator[tuple[Arena, int]]:
-        """Shared memory of at least that size, and its number, for one piece at a time."""
+        """Shared memory of at least this size, and its number, for one piece at a time."""
         arena, number = self._idle_arena(size) or self._new_arena(size)
         try:
             yield arena, number
@@ -219,7 +219,7 @@ class Registered:
         return self.link.request("arena", arena.descriptor, bytes=arena.size)
 
     def close(self) -> None:
-        """Gives the shared memory back, and lets go of the link's."""
+        """Releases the shared memory and the link's resources."""
         self._kernels.clear()
         with self._lock:
             idle, self._idle = self._idle, []
@@ -228,7 +228,7 @@ class Registered:
 
 
 def _drop_arena(link: weakref.ref[Link], number: int) -> None:
-    """Of a pinned array that nobody has any more."""
+    """Drops the arena of an unreferenced pinned array."""
     if (there := link()) is not None:
         there.drop_arena(number)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays, kernels and arenas that nothing in this process refers to any more, until the worker is told of it."""
+"""Arrays, kernels and arenas without references, until the worker has been told to free them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ class ReleasedMemory:
         self._arenas: deque[int] = deque()
 
     def add_array(self, handle: int, last_job: int) -> None:
-        """Jobs up to that one may use it."""
+        """Adds an array; jobs up to ``last_job`` may use it."""
         self._arrays.append((handle, last_job))
 
     def add_kernel(self, number: int, last_job: int) -> None:
-        """The same of a kernel."""
+        """Adds a kernel; jobs up to ``last_job`` may use it."""
         self._kernels.append((number, last_job))
 
     def add_arena(self, number: int) -> None:
-        """No copy through it is under way."""
+        """Adds an arena without a copy in flight."""
         self._arenas.append(number)
 
     def messages(self) -> Iterator[tuple[str, Message]]:
-        """What the worker is to be told: verb and fields."""
+        """The messages to the worker: verb and fields."""
         for entries, verb, what in ((self._arrays, "free", "arrays"), (self._kernels, "unload", "kernels")):
             while gone := _taken(entries, MOST_AT_ONCE):
                 numbers, jobs = zip(*gone, strict=True)
@@ -45,7 +45,7 @@ class ReleasedMemory:
 
 
 def _taken(entries: deque[Entry], most: int) -> list[Entry]:
-    """Other threads may take some, too."""
+    """Takes entries; other threads may take some concurrently."""
     taken: list[Entry] = []
     with contextlib.suppress(IndexError):
         while len(taken) < most:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An answer that is still to come."""
+"""Answers that have not arrived yet."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gpushare.daemon.protocol.wire import close_all
 
 
 class Reply:
-    """Answered once, by the thread that reads.
+    """An answer, which the reading thread sets once.
 
     Args:
-        undo: called with an answer that nobody waits for any more, as after Ctrl-C.
+        undo: called with an answer after the wait for it was abandoned, for example by Ctrl-C.
     """
 
     def __init__(self, undo: Callable[[Any], None] = lambda _: None) -> None:
@@ -27,7 +27,7 @@ class Reply:
         self.descriptors: list[int] = []
 
     def answer(self, answer: Any, error: Exception | None, descriptors: list[int]) -> None:
-        """It has come, and with it descriptors that are whoever's who waits."""
+        """Sets the answer, with the descriptors that came with it, which the waiting thread owns."""
         with self._lock:
             self._answer, self._error, self.descriptors = answer, error, descriptors
             self._there.set()
@@ -48,11 +48,11 @@ class Reply:
             self._undo(self._answer)
 
     def result(self, timeout_s: float | None = None) -> Any:
-        """Waits for it.
+        """Waits for the answer.
 
         Raises:
-            TimeoutError: it has not come in that time.
-            InvalidInput: or whatever else it is.
+            TimeoutError: it has not arrived in this time.
+            InvalidInput: the request is not valid; or another error that the worker sends.
         """
         try:
             is_there = self._there.wait(timeout_s)

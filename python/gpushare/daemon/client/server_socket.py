@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reaching a server at its socket."""
+"""Connects to a server's socket."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.daemon.protocol.peer import peer_of
 
 LONGEST_PATH = 107
-TOO_LONG = f"is too long for a socket, whose path has at most {LONGEST_PATH} bytes on Linux: name another"
+TOO_LONG = f"is too long for a socket, where a path has at most {LONGEST_PATH} bytes on Linux: name another"
 
 
 def is_too_long(path: Path) -> bool:
-    """For the address of a socket."""
+    """Whether the path is too long for a socket's address."""
     return len(os.fsencode(path)) > LONGEST_PATH
 
 
 def connected(path: Path, trusted_uids: Sequence[int] | None) -> socket.socket:
-    """A connection to the server there, if it is one of these users'; None: of anybody's.
+    """A connection to the server, if its user is among these; None: all users are trusted.
 
     Raises:
-        RefusedError: it is somebody else's, or does not let this user in.
-        DaemonGoneError: there is none.
-        InvalidInput: there can be none, as the path is too long.
+        RefusedError: it belongs to another user, or does not accept this one.
+        DaemonGoneError: there is no server.
+        InvalidInput: the path is too long for a socket.
     """
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.connect(str(path))
         server = peer_of(connection)
         if trusted_uids is not None and server.uid not in trusted_uids:
-            raise RefusedError(f"{path} is served by user {server.user}, not by you: name the socket if you trust them")
+            raise RefusedError(
+                f"{path} is served by user {server.user}, not by you: name the socket if you trust that user"
+            )
     except PermissionError as error:
         connection.close()
         raise error if isinstance(error, RefusedError) else RefusedError(f"{path}: you may not connect there") from None
@@ -50,7 +52,7 @@ def connected(path: Path, trusted_uids: Sequence[int] | None) -> socket.socket:
 
 
 def answers(path: Path) -> bool:
-    """Does a server take connections there? One that is ending may do so for a moment longer."""
+    """Whether a server accepts connections there. A server that is ending may do so for a moment longer."""
     time.sleep(0.05)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session with the server: what :func:`gpushare.connect` returns."""
+"""Sessions with the server, as :func:`gpushare.connect` returns them."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ SEQUENCES = (list, tuple)
 class DaemonSession(SessionApi):
     """Applications of this process share a GPU with those of others. Any thread may use it.
 
-    If the worker that holds the GPU is lost, the session connects again by itself. A forked process that uses it gets a
-    connection of its own; arrays, applications' jobs and jobs stay with the process that made them.
+    If the worker that holds the GPU is lost, the session connects to the next one automatically. A forked process that
+    uses it gets its own connection; arrays, applications' jobs and jobs stay with the process that made them.
     """
 
     def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
@@ -58,12 +58,12 @@ class DaemonSession(SessionApi):
 
     @property
     def policy(self) -> str:
-        """The server's, now."""
+        """The server's present policy."""
         return self.status()["policy"]
 
     @property
     def ordering(self) -> str:
-        """The server's; it stays."""
+        """The server's ordering, which does not change."""
         return self.status()["ordering"]
 
     @override
@@ -86,12 +86,13 @@ class DaemonSession(SessionApi):
         return application
 
     def array(self, values: Any, *, durable: bool = False, shared: bool = False) -> DaemonArray:
-        """A copy of host values in device memory.
+        """Copies host values to device memory.
 
         Args:
-            values: of whatever type and shape.
-            durable: it is there again after the loss of a worker.
-            shared: PyTorch, CuPy and Numba of this process take it without a copy. It takes whole units of 2 MiB.
+            values: array-like, of any numeric type and shape.
+            durable: whether it is restored after the loss of a worker.
+            shared: whether PyTorch, CuPy and Numba of this process can use it without a copy. It takes whole units of 2
+                MiB.
         """
         host = host_array(values)
         state = self._allocated(host.shape, host.dtype, durable, shared)
@@ -108,7 +109,7 @@ class DaemonSession(SessionApi):
         return DaemonArray(self, state)
 
     def pinned_array(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> np.ndarray:
-        """Zeroed host memory from and to which arrays are copied in one go: ``x.upload(pinned)``, ``x.numpy(pinned)``.
+        """Zeroed host memory for copies without an intermediate buffer: ``x.upload(pinned)``, ``x.numpy(pinned)``.
 
         The server maps it, and pins it at its first use. A process that is forked shares it.
         """
@@ -128,7 +129,7 @@ class DaemonSession(SessionApi):
             return DaemonArray(self, self._connection.ask(ask))
 
     def status(self) -> DaemonStatus:
-        """What goes on in the server: memory, clients, applications of all of them."""
+        """The server's state: memory, clients, and the applications of all clients."""
         answer = self._asked("status")
         return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
 
@@ -141,21 +142,21 @@ class DaemonSession(SessionApi):
         self._connection.ask(lambda registered: registered.link.request("policy", policy=policy))
 
     def set_priority(self, application: str, priority: int) -> str:
-        """Another priority for anybody's application, by the name in the status; for the server's operators."""
+        """Changes the priority of any application, by its name in the status; for the server's operators."""
         fields = {"application": application, "priority": priority}
         return self._connection.ask(lambda registered: registered.link.request("priority", **fields))
 
     def trace(self, seconds: float, until: float = 0.0) -> bytes:
-        """What the server did, for ui.perfetto.dev; for the server's operators.
+        """A trace of the server for ui.perfetto.dev; for the server's operators.
 
         Args:
-            seconds: ago that it begins.
-            until: so many seconds ago; 0: now.
+            seconds: start of the trace, in seconds before now.
+            until: end of the trace, in seconds before now.
         """
         return self._asked("trace", seconds=float(seconds), until_s=float(until))
 
     def _asked(self, verb: str, **fields: Any) -> Any:
-        """The answer; bytes, where it comes in a shared file."""
+        """The answer; bytes, where it arrives in a shared file."""
 
         def fetch(registered: Registered) -> tuple[int, Reply]:
             reply = registered.link.begin(verb, **fields)
@@ -171,7 +172,7 @@ class DaemonSession(SessionApi):
             arena.close()
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> None:
-        """Waits for all jobs of this session, and ends it. There is no run to return: others go on.
+        """Waits for all jobs of this session and ends it. It returns no run: the server's session goes on.
 
         Raises:
             TimeoutError: a job has not ended in time.
@@ -198,7 +199,7 @@ class DaemonSession(SessionApi):
 
     def _upload(self, state: ArrayState, host: np.ndarray) -> None:
         def upload(registered: Registered) -> None:
-            if not state.is_on(registered) and not state.is_shared:  # it was lost, and comes back with its new content
+            if not state.is_on(registered) and not state.is_shared:  # it was lost, and is restored with its new content
                 state.allocate(registered, self._connection.patience_s)
             if host.size > 0:
                 registered.write(state.handle_on(registered), host)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client is told of the server."""
+"""The server's status as a client receives it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class DaemonStatus(dict[str, Any]):
-    """What ``gpushare status --json`` prints. Its attributes are those of a session's status in the process.
+    """The status that ``gpushare status --json`` prints, with the attributes of :class:`gpushare.SessionStatus`.
 
     >>> alice = {"name": "alice@1", "client": 1, "state": "running", "blocks": 7}
     >>> status = DaemonStatus(now_ns=5, applications=[alice, {"name": "idle@2", "client": 2}])
@@ -18,10 +18,10 @@ class DaemonStatus(dict[str, Any]):
 
     @property
     def now_ns(self) -> int:
-        """Since the worker's session began."""
+        """Time since the worker's session began, in nanoseconds."""
         return self["now_ns"]
 
     @property
     def applications(self) -> list[SimpleNamespace]:
-        """Of all clients, those that have launched something; ``name`` says whose each is."""
+        """The applications of all clients that have submitted a launch; ``name`` ends with the client's number."""
         return [SimpleNamespace(**each) for each in self["applications"] if "state" in each]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels that a worker has been told of, and those among them that it may unload."""
+"""The kernels that are registered with a worker, and those among them that it may unload."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 AnyKernel = Kernel | KernelModel
 MOST_RECENT = 8
-"""Kernels that stay without anything that refers to them. So a program that makes its kernel anew for each launch finds
-it there."""
+"""Number of kernels that stay registered without references, so that a program that makes its kernel anew for each
+launch finds it registered."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ToldKernel:
-    """A kernel, by the number that the worker gave it.
+    """A registered kernel.
 
     Attributes:
-        number: likewise.
-        original: of equal kernels the one that the worker was told of. Once it has gone, the worker is told that, too.
+        number: its handle on the worker.
+        original: the registered one of equal kernels. Once it is no longer referenced, the worker may unload it.
         launchers: by block, in any spelling, and dynamic shared memory.
     """
 
@@ -37,11 +37,11 @@ class ToldKernel:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Place:
-    """Where to find what is known of an object.
+    """The registration of an object.
 
     Attributes:
-        kernel: the object. Another one may have its id when it has gone.
-        told: what is known of it.
+        kernel: a reference to the object. Another object may have its id later.
+        told: the registered kernel.
         original: an equal kernel, which stays as long as this object.
     """
 
@@ -51,14 +51,14 @@ class Place:
 
 
 class ToldKernels:
-    """One thread at a time may add to it, while others look for what there is.
+    """Registered kernels; one thread at a time may add to them, while others search.
 
     Args:
-        gone: called with the number of a kernel that nothing refers to any more. A garbage collector calls it, so that
-            it must take no lock.
+        gone: called with the number of a kernel without references. A garbage collector calls it, so it must take no
+            lock.
 
     Attributes:
-        places: of the objects that have been added, by id. Another object may have that by now.
+        places: registrations of the added objects, by id. Another object may have that id later.
     """
 
     def __init__(self, gone: Callable[[int], None]) -> None:
@@ -69,12 +69,12 @@ class ToldKernels:
         self._kept: dict[int, AnyKernel] = {}
 
     def find(self, kernel: AnyKernel) -> ToldKernel | None:
-        """What is known of this object, if it has been added."""
+        """The registration of this object, if it has been added."""
         place = self.places.get(id(kernel))
         return place.told if place is not None and place.kernel() is kernel else None
 
     def add(self, kernel: AnyKernel, tell: Callable[[], int]) -> ToldKernel:
-        """What is known of this object, or of an equal kernel; else ``tell`` is asked for its number."""
+        """The registration of this object or of an equal kernel; else a new one with the number from ``tell``."""
         told = self._told.get(kernel)
         original = None if told is None else told.original()
         if told is None or original is None:
@@ -89,19 +89,19 @@ class ToldKernels:
         return told
 
     def keep(self, kernel: AnyKernel) -> None:
-        """It stays, although nothing may refer to it any more."""
+        """Keeps the kernel registered without other references."""
         told = self.find(kernel)
         if told is not None and (original := told.original()) is not None:
             self._kept[told.number] = original
 
     def clear(self) -> None:
-        """The worker has gone."""
+        """Removes all registrations, after the worker has ended."""
         for each in list(self._told.values()):
             each.launchers.clear()
         self.places.clear()
 
     def _forgetting(self, kernel: AnyKernel) -> ref[AnyKernel]:
-        """A reference to it, whose place goes with it."""
+        """A weak reference to the kernel that removes its registration with it."""
         number, itself = id(kernel), ref(self)
 
         def forget(gone: ref[AnyKernel]) -> None:

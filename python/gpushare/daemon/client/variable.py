@@ -14,13 +14,13 @@ from gpushare.kernels.module_variables import ModuleVariable
 
 
 class VariableState(ArrayState):
-    """A variable of a kernel's source, and where it is now. Its memory is there with the kernel's code.
+    """A variable of a kernel's source and its present place; its memory lasts as long as the kernel's code.
 
     Args:
-        kernel: one of the source's.
+        kernel: a kernel of the source.
         symbol: its name in the machine code.
-        shape: that it is seen with.
-        dtype: likewise.
+        shape: shape of the array.
+        dtype: data type of its elements.
     """
 
     def __init__(self, kernel: Kernel, symbol: str, shape: tuple[int, ...], dtype: np.dtype) -> None:
@@ -32,22 +32,22 @@ class VariableState(ArrayState):
         return registered.variable(self._kernel, self._symbol)["array"]
 
     def found_on(self, registered: Registered, handle: int) -> None:
-        """It has this number there."""
+        """Sets its handle on this worker."""
         self._remote.handle, self._remote.place, self._there = handle, registered.place, registered
 
     @property
     def _lost_words(self) -> str:
         return (
-            f"this variable of the source of kernel {self._kernel.name!r} was lost with its worker, and is what it is "
-            "to begin with: upload a value, or ask for it again with session.variable(...)"
+            f"this variable of the source of kernel {self._kernel.name!r} was lost with its worker, and has its "
+            "initial value: upload a value, or ask for it again with session.variable(...)"
         )
 
 
 def found_variable(registered: Registered, *, kernel: Kernel, name: str, dtype: Any, shape: Any) -> VariableState:
-    """What that worker knows by this name, for this session.
+    """Looks the variable up on this worker, for this session.
 
     Raises:
-        InvalidInput: nothing, or it is not of that size.
+        InvalidInput: there is none of this name, or its size does not match.
     """
     answer = registered.variable(kernel, name)
     told = answer["variable"]

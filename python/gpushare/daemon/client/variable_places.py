@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On which worker a session has used the variables of its kernels, since with another one they begin anew."""
+"""The worker on which a session last used its kernels' variables: on another worker they have initial values."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from gpushare.daemon.errors import WorkerLostError
 
 
 class VariablePlaces:
-    """By module. Threads may use it."""
+    """The places by module. It is thread-safe."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def require_there(self, module: str, place: int, kernel: str) -> None:
-        """To be called before a launch.
+        """Checks, before a launch, that the variables are on this worker.
 
         Raises:
-            WorkerLostError: they were used on another worker. That is said once: launches after it find what there is.
+            WorkerLostError: they were used on another worker. It is raised once: later launches use the initial values.
         """
         with self._lock:
             before = self._places.setdefault(module, place)
             self._places[module] = place
         if before != place:
             raise WorkerLostError(
-                f"the variables of the source of kernel {kernel!r} were lost with their worker, and are what they are "
-                "to begin with: set them again with session.variable(...) if that matters, and submit again"
+                f"the variables of the source of kernel {kernel!r} were lost with their worker, and have their initial "
+                "values: set them again with session.variable(...) if that matters, and submit again"
             )
 
     def used(self, module: str, place: int) -> None:
-        """The session looks at them there, or sets them."""
+        """Records that the session reads or sets them on this worker."""
         with self._lock:
             self._places[module] = place

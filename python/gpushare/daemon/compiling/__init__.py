@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels of clients are compiled in processes of their own."""
+"""Compiles clients' kernels in separate processes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kernels of a worker's clients are compiled here: in processes that may fail, one user's apart from another's."""
+"""Compiles kernels of a worker's clients in processes that may fail, separate for each user."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from gpushare.kernels.kernel import Kernel
 
 COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.compiling.program")
 FEW_THREADS = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
-"""Each would reserve memory, which counts."""
+"""Each thread or arena would reserve memory, which counts towards the limit."""
 PART = 1 << 16
 
 
 class Compilations:
-    """So many at a time as the server's configuration says, each with its memory and its time.
+    """Runs compilations, with the limits of number, memory and time in the server's configuration.
 
     Args:
-        settings: the server's.
+        settings: the server's settings.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -49,13 +49,13 @@ class Compilations:
         self._lock = threading.Lock()
 
     def compile(self, kernel: Kernel, arch: str, user: str, client: int, is_gone: Callable[[], bool]) -> CompiledKernel:
-        """The kernel, compiled when it is the client's turn.
+        """Compiles the kernel when the queue admits the client.
 
         Raises:
             CompileError: it does not compile, or not within the limits.
             InvalidInput: there is no such kernel or architecture.
             CudaError: CUDA's libraries are missing.
-            EOFError: the client is gone, and with it the compilation.
+            EOFError: the client has gone, and the compilation was ended.
         """
         with self._queue.place(user, client, is_gone):
             process = self._process_of(user)
@@ -77,7 +77,7 @@ class Compilations:
         return CompiledKernel.from_entry(answer["document"], answer["files"])
 
     def forget(self, user: str) -> None:
-        """None of its clients is there any more."""
+        """Ends the processes of a user without clients."""
         with self._lock:
             process = self._idle.pop(user, None)
         if process is not None:
@@ -99,10 +99,10 @@ class Compilations:
 
 
 class CompileProcess:
-    """One, with the compilers that it starts.
+    """A compile process and the compilers that it starts.
 
     Args:
-        most_bytes: that each of them may take.
+        most_bytes: memory limit of each of them, in bytes.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -112,10 +112,10 @@ class CompileProcess:
                 [*COMMAND, str(most_bytes)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # compilers may say anything, and what matters is in the answer
+                stderr=subprocess.DEVNULL,  # compilers print untrusted text, and the answer has the result
                 env=os.environ | FEW_THREADS | {"TMPDIR": self._folder},
                 cwd="/",
-                start_new_session=True,  # it is ended as a whole, with what it has started
+                start_new_session=True,  # the group is ended as a whole
             )
         except OSError as error:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -123,22 +123,22 @@ class CompileProcess:
 
     @property
     def is_there(self) -> bool:
-        """It has not ended."""
+        """Whether the process has not ended."""
         return self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """Also of the group of all that it starts."""
+        """Process id, which is also the id of the process group."""
         return self._process.pid
 
     def answer(self, request: dict[str, Any], deadline: float, is_gone: Callable[[], bool]) -> dict[str, Any]:
-        """What it answers.
+        """Sends a request and returns the answer.
 
         Raises:
-            TimeoutError: nothing by then.
-            EOFError: the client is gone.
+            TimeoutError: there is no answer by ``deadline``.
+            EOFError: the client has gone.
             OSError: the process has ended.
-            ValueError: what it says is no answer.
+            ValueError: the output is not an answer.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
@@ -159,7 +159,7 @@ class CompileProcess:
             self._wait(file, select.POLLIN, deadline, is_gone)
             part = os.read(file, min(size - len(received), PART))
             if not part:
-                raise OSError("it said nothing more")
+                raise OSError("it closed its output")
             received += part
         return bytes(received)
 
@@ -173,7 +173,7 @@ class CompileProcess:
                 raise TimeoutError
 
     def end(self) -> str:
-        """Ends it, and all that it has started; says how it had ended by itself, if it had."""
+        """Ends the process group; returns how the process had ended before, if it had."""
         by_itself = self._process.poll()
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker and the processes that compile for it tell each other: maps in msgpack behind their length."""
+"""Messages between a worker and its compile processes: length-prefixed maps in msgpack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LENGTH = struct.Struct("<Q")
 
 
 def packed(message: dict[str, Any]) -> bytes:
-    """The message as it travels."""
+    """The encoded message."""
     import msgpack
 
     body: bytes = msgpack.packb(message)
@@ -18,10 +18,10 @@ def packed(message: dict[str, Any]) -> bytes:
 
 
 def unpacked(body: bytes) -> dict[str, Any]:
-    """The message in these bytes.
+    """Decodes a message.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the bytes are no message.
     """
     import msgpack
 
@@ -32,16 +32,16 @@ def unpacked(body: bytes) -> dict[str, Any]:
 
 
 def write(stream: BinaryIO, message: dict[str, Any]) -> None:
-    """One message, whole."""
+    """Writes one message."""
     stream.write(packed(message))
     stream.flush()
 
 
 def read(stream: BinaryIO) -> dict[str, Any]:
-    """The next message.
+    """Reads the next message.
 
     Raises:
-        EOFError: there is none.
+        EOFError: the stream has ended.
     """
     head = stream.read(LENGTH.size)
     if len(head) < LENGTH.size:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of a process that compiles the kernels of one user, so that they harm neither the worker nor others.
+"""The program of a compile process, which isolates one user's compilations from the worker and other users.
 
-Its memory is limited, and so is that of the compilers it starts; where the machine has none left, they are the first
-to go. It leads a group of processes, which ends as a whole: by whoever started it, or with it.
+Its memory is limited, and so is that of its compilers; where the machine has no memory left, they are ended first. It
+leads a process group, which ends as a whole: by its parent process, or with it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ MOST_FILE_BYTES = 1 << 30
 FIRST_TO_GO = b"1000"
 OUT_OF_MEMORY = re.compile("out of memory|bad_alloc|memory allocation|insufficient memory", re.IGNORECASE)
 MUCH = 0.5
-"""Of the memory: who took so much of it and failed may have failed for that."""
+"""Part of the memory limit: a failure above it may be due to the limit."""
 
 
 def limit(most_bytes: int) -> None:
-    """So many bytes more than this process has now, for it and each process that it starts, and files no larger."""
+    """Limits memory to ``most_bytes`` above the present use, and files to the same size.
+
+    The limit holds for this process and for each that it starts.
+    """
     present = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (present + most_bytes, present + most_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE_BYTES, MOST_FILE_BYTES))
@@ -42,7 +45,7 @@ def limit(most_bytes: int) -> None:
 
 
 def answer(request: dict[str, Any], most_bytes: int) -> dict[str, Any]:
-    """The compiled kernel as the cache keeps it, or why there is none."""
+    """The compiled kernel as a cache entry, or the error."""
     try:
         kernel = kernel_of(checked(request["kernel"], RegisterKernel), request["content"])
         document, files = kernel.compile(request["arch"]).to_entry()
@@ -54,17 +57,17 @@ def answer(request: dict[str, Any], most_bytes: int) -> dict[str, Any]:
         return {"error": as_message(CompileError(why, log="", text=""))}
     except Exception as error:
         return {"error": as_message(error)}
-    return {"document": document, "files": {"original": files["original"], "ptx": b""}}  # nobody asks a worker for PTX
+    return {"document": document, "files": {"original": files["original"], "ptx": b""}}  # a worker needs no PTX
 
 
 def lacked_memory(said: str, most_bytes: int) -> bool:
-    """May it have failed for that? Compilers mostly say so, but not when they are refused memory in odd places."""
+    """Whether it may have failed for lack of memory; compilers do not always report that."""
     most_taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     return OUT_OF_MEMORY.search(said) is not None or most_taken > MUCH * most_bytes
 
 
 def of_memory(most_bytes: int) -> str:
-    """How messages name the limit."""
+    """The limit as error messages name it."""
     return f", with {most_bytes} bytes of memory (the server's configuration: compile_memory_bytes)"
 
 
@@ -73,13 +76,13 @@ def _read_requests(stream: BinaryIO, requests: queue.SimpleQueue[dict[str, Any]]
         while True:
             requests.put(read(stream))
     except EOFError:
-        os.killpg(0, signal.SIGKILL)  # this process, too: whoever started it is gone, even while something compiles
+        os.killpg(0, signal.SIGKILL)  # this process, too: its parent has ended, even while a compilation runs
 
 
 def main(most_bytes: int) -> None:
     """Answers requests until stdin ends."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print must not get in between the answers
+    os.dup2(2, 1)  # output of libraries must not be mixed with the answers
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_read_requests, args=[sys.stdin.buffer, requests], daemon=True).start()
     limit(most_bytes)

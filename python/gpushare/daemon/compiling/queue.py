@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose kernel is compiled next: users have turns, and of a user the clients."""
+"""The queue of compilations, which is fair among users, and among the clients of a user."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 LOOK_S = 0.25
-"""How often who waits looks whether its client is still there."""
+"""Interval at which a waiting request checks that its client is still connected, in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Turn:
-    """Of a client that wants to compile, or does."""
+    """A waiting or running compilation of a client."""
 
     user: str
     client: int
 
 
 class CompileQueue:
-    """Places for compilations at a time.
+    """A limited number of places for concurrent compilations.
 
-    A user has all but one of them at most, so that a user who comes meanwhile need not wait; where there is only one,
-    for one compilation at most.
+    A user has all but one of them at most, so that another user need not wait; a single place is held for one
+    compilation at a time.
 
     Args:
-        places: how many there are.
+        places: number of places.
     """
 
     def __init__(self, places: int) -> None:
@@ -41,10 +41,10 @@ class CompileQueue:
 
     @contextmanager
     def place(self, user: str, client: int, is_gone: Callable[[], bool]) -> Iterator[None]:
-        """Waits for a place, and holds it.
+        """Waits for a place and holds it.
 
         Raises:
-            EOFError: the client is gone.
+            EOFError: the client has gone.
         """
         mine = Turn(user, client)
         self._take(mine, is_gone)
@@ -78,7 +78,7 @@ class CompileQueue:
         return min(permitted, key=self._rank, default=None)
 
     def _rank(self, turn: Turn) -> tuple[int, int, int]:
-        """Who has the fewest places, then whose last turn was the longest ago; of equals the first that came."""
+        """Sort key: fewest places of the user, then least recent compilation, then order of arrival."""
         return self._places_of(turn.user), self._last.get(turn.user, 0), self._last.get((turn.user, turn.client), 0)
 
     def _places_of(self, user: str) -> int:

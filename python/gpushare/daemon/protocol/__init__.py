@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What client, supervisor and worker agree on: messages, limits, shared memory."""
+"""The protocol of client, supervisor and worker: messages, limits, shared memory."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that a client and the worker share: a file without a name that neither side can make smaller.
+"""Memory shared by a client and the worker: a memfd that is sealed against shrinking.
 
-Without that seal either could cut the file off under the other's feet, whose next access would end it with SIGBUS.
+Without that seal either side could shrink the file, and the other's next access would end its process with SIGBUS.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class Closable(Protocol):
-    """What ends with a mapping."""
+    """A resource that is closed with a mapping."""
 
     def close(self) -> None:
-        """Before the mapping does."""
+        """Called before the mapping is closed."""
 
 
 class Arena:
     """A mapping of such a file; it owns the mapping and the descriptor.
 
     Args:
-        descriptor: of the file.
-        size: in bytes.
+        descriptor: descriptor of the file.
+        size: size in bytes.
 
     Attributes:
-        descriptor: to send to the other side; -1 in what has been received.
-        pin: what keeps it pinned, if it is.
+        descriptor: descriptor to send to the peer; -1 in a received arena.
+        pin: the registration that pins it, if any.
     """
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.descriptor = -1
-        self.is_closed = True  # while there is no mapping
+        self.is_closed = True  # until there is a mapping
         self.pin: Closable | None = None
         self.size = size
         self.view = mmap.mmap(descriptor, size)
@@ -50,7 +50,7 @@ class Arena:
 
     @staticmethod
     def made(size: int) -> Arena:
-        """A new one of at least one byte."""
+        """Makes an arena of at least one byte."""
         descriptor = os.memfd_create("gpushare", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             os.ftruncate(descriptor, max(size, 1))
@@ -62,10 +62,10 @@ class Arena:
 
     @staticmethod
     def received(descriptor: int, size: int) -> Arena:
-        """The one behind a descriptor that the other side has sent, which is closed: the mapping has its own.
+        """Maps a descriptor that the peer has sent, and closes it: the mapping holds its own reference.
 
         Raises:
-            InvalidInput: it is no memory file, is not sealed, or is smaller than that.
+            InvalidInput: it is no memory file, is not sealed, or is smaller than ``size``.
         """
         try:
             _require_sealed(descriptor, size)
@@ -76,11 +76,11 @@ class Arena:
             os.close(descriptor)
 
     def __del__(self) -> None:
-        """Whoever has forgotten it has no use for it."""
+        """Closes the arena when it is no longer referenced."""
         self.close()
 
     def close(self) -> None:
-        """Gives the memory back, once all views of it are gone."""
+        """Releases the memory once all views of it are gone."""
         if self.is_closed:
             return
         self.is_closed = True
@@ -90,7 +90,7 @@ class Arena:
         if self.pin is not None:
             self.pin.close()
             self.pin = None
-        with contextlib.suppress(BufferError):  # a copy is under way: the mapping goes with the last view of it
+        with contextlib.suppress(BufferError):  # a copy is in progress: the mapping ends with its last view
             self.view.close()
 
 
@@ -102,7 +102,8 @@ def _require_sealed(descriptor: int, size: int) -> None:
         seals = 0
     if not stat.S_ISREG(found.st_mode) or not seals & fcntl.F_SEAL_SHRINK:
         raise InvalidInput("shared memory must be a memfd that is sealed against shrinking")
-    if os.fstatvfs(descriptor).f_bsize != PAGE_BYTES:  # one that cannot be had is a SIGBUS, whatever the size is
+    # a huge page that cannot be allocated raises SIGBUS whatever the file's size
+    if os.fstatvfs(descriptor).f_bsize != PAGE_BYTES:
         raise InvalidInput("shared memory of huge pages is not supported: leave MFD_HUGETLB out")
     if not 0 < size <= found.st_size:
-        raise InvalidInput(f"shared memory of {found.st_size} bytes was said to have {size}")
+        raise InvalidInput(f"shared memory has {found.st_size} bytes, expected {size}")

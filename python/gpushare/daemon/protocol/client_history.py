@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's part of what a session remembers, on its way to the client and there."""
+"""A client's part of a session's history, as the server sends it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ClientHistory:
     """What the applications of a client did in the last while, as :meth:`gpushare.Session.history` has it.
 
     Attributes:
-        now_ns: when it was asked for. All times count from the start of the server's session.
+        now_ns: time of the request. All times are nanoseconds since the start of the server's session.
     """
 
     def __init__(self, packed: bytes) -> None:
@@ -22,15 +22,15 @@ class ClientHistory:
         self.now_ns: int = self._tables["now_ns"]
 
     def operations(self) -> Columns:
-        """Launches, by columns: what, when, and whether it has ended."""
+        """Launches by columns: operation, times, and whether it has ended."""
         return self._tables["operations"]
 
     def quotas(self) -> Columns:
-        """What plans gave the applications, in blocks per SM and in all."""
+        """Quotas from plans, in blocks per SM and in total."""
         return self._tables["quotas"]
 
     def holds(self) -> Columns:
-        """On how many SMs they had blocks, from a time on."""
+        """Numbers of SMs with blocks of an application, each with its start time."""
         return self._tables["holds"]
 
 
@@ -41,7 +41,7 @@ def packed_history(past: Any, suffix: str) -> bytes:
 
 
 def _own(columns: Columns, suffix: str) -> Columns:
-    """Rows of applications whose names end so.
+    """The rows of applications with this suffix.
 
     >>> _own({"application": ["a@1", "a@2"], "sms": [3, 4]}, "@2")
     {'application': ['a'], 'sms': [4]}

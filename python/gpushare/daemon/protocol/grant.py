@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the supervisor tells a worker of a client that it hands over."""
+"""The supervisor's message to a worker about a new client."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from gpushare.files.toml_file import Schema
 
 
 class Grant(Schema):
-    """Who it is and what it may do.
+    """A client's identity and permissions.
 
     Attributes:
-        hello: the id of the client's first message, which the worker answers.
-        name: as the client calls itself.
+        hello: id of the client's first message, which the worker answers.
+        name: the name that the client gives.
     """
 
     hello: int

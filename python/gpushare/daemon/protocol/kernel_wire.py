@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels as they travel from a client to the worker."""
+"""Kernels as messages from a client to the worker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpushare.model.kernel_model import KernelModel
 
 
 def kernel_fields(kernel: Kernel) -> dict[str, Any]:
-    """What the worker needs of it beside its content. Paths are absolute: the worker runs elsewhere."""
+    """The kernel's fields without its content. Paths are absolute, because the worker runs in another folder."""
     source = kernel._source
     return {
         "name": kernel.name,
@@ -36,14 +36,14 @@ def kernel_of(request: RegisterKernel, content: bytes) -> Kernel:
     """The kernel on the worker's side, equal to the client's.
 
     Raises:
-        InvalidInput: its text is none.
+        InvalidInput: its text is not valid.
     """
     if request.is_cubin:
-        require(not request.options, f"kernel {request.name!r}: options are for what is compiled, and a cubin is not")
+        require(not request.options, f"kernel {request.name!r}: options are for compilers, and a cubin is not compiled")
         kernel = Kernel(content, request.name, preemptible=request.preemptible, parameters=request.parameters)
         kernel._source = KernelSource("", request.file_name, None, content)
         return kernel
-    require(request.parameters is None, f"kernel {request.name!r}: 'parameters' are types of a cubin's")
+    require(request.parameters is None, f"kernel {request.name!r}: 'parameters' is for cubins only")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -58,14 +58,14 @@ def kernel_of(request: RegisterKernel, content: bytes) -> Kernel:
 
 
 def require_size(name: str, size: int, *, is_cubin: bool) -> None:
-    """Raise InvalidInput where the server does not take so much of one kernel."""
+    """Raises InvalidInput if the content is larger than the server accepts."""
     most = MOST_CUBIN_BYTES if is_cubin else MOST_SOURCE_BYTES
     what = "a cubin" if is_cubin else "a source"
     require(size <= most, f"kernel {name!r}: {what} of {size} bytes; the server takes at most {most}")
 
 
 def model_fields(model: KernelModel) -> dict[str, Any]:
-    """All of it."""
+    """All fields of the model."""
     return dataclasses.asdict(model)
 
 

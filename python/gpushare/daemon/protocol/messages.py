@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client may ask: one schema per request, named as its ``do`` says. Whatever is not in it is refused."""
+"""Requests of clients: one schema per request, named as in its field ``do``. Unknown fields are refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpushare.model.workload import PRIORITIES
 Handle = Annotated[int, Field(ge=0, lt=2**63)]
 Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 CONTROLS = r"\x00-\x1f\x7f-\x9f"
-"""Of a terminal, which names are printed on: C0, DEL and C1."""
+"""Control characters of terminals, on which names are printed: C0, DEL and C1."""
 Name = Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=rf"^[^{CONTROLS}]+$")]
 Text = Annotated[str, Field(max_length=4096)]
 Extent = Annotated[list[Annotated[int, Field(ge=1, le=2**31 - 1)]], Field(min_length=1, max_length=3)]
@@ -33,7 +33,7 @@ class Hello(Schema):
 
 
 class OpenApplication(Schema):
-    """A new application of this client; the answer is its handle. Messages quote its name, so it has no quotes."""
+    """Opens an application; the answer is its handle. Messages quote its name, so it must have no quotes."""
 
     name: Annotated[str, Field(min_length=1, max_length=limits.MOST_NAME, pattern=rf"^[^{CONTROLS}'\"]+$")]
     priority: Priority = 0
@@ -44,12 +44,12 @@ class OpenApplication(Schema):
 
     @property
     def terms(self) -> Terms:
-        """On which it shares the GPU, beside its priority."""
+        """Its service level, which has all but the priority."""
         return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
 
 
 class RegisterKernel(Schema):
-    """A kernel of CUDA code, whose source or cubin comes in a shared file beside it; the answer is its handle."""
+    """Registers a kernel. Its source or cubin comes in a shared file with the message; the answer is its handle."""
 
     name: Name
     source_bytes: Annotated[int, Field(ge=0, le=limits.MOST_CUBIN_BYTES)]
@@ -63,26 +63,26 @@ class RegisterKernel(Schema):
 
 
 class RegisterModel(Schema):
-    """A kernel as a simulated device knows it; the answer is its handle."""
+    """Registers a kernel model for a simulated device; the answer is its handle."""
 
     fields: Annotated[dict[str, str | int | float | None], Field(max_length=64)]
 
 
 class LoadKernel(Schema):
-    """Compiles and loads it now. The answer says what tells its variables from those of others, if it has any."""
+    """Compiles and loads a kernel now. The answer has the identity of its variables' module, if it has any."""
 
     kernel: Handle
 
 
 class UnloadKernels(Schema):
-    """Gives kernels up, each once the launches that use it have ended, up to the one of this number in the ring."""
+    """Unloads kernels, each once its launches have ended, up to this number in the ring."""
 
     kernels: Annotated[list[Handle], Field(max_length=4096)]
     after: Handle = 0
 
 
 class AllocateArray(Schema):
-    """Zeroed device memory; waits ``patience_s`` for memory of others to be freed. The answer is its handle."""
+    """Allocates zeroed device memory; waits up to ``patience_s`` for free memory. The answer is its handle."""
 
     shape: Annotated[list[Bytes], Field(max_length=64)]
     dtype: Annotated[str, Field(pattern=r"^[<>|=]?[biufcV][0-9]{1,9}$")]
@@ -91,26 +91,26 @@ class AllocateArray(Schema):
 
 
 class FreeArrays(Schema):
-    """Gives arrays back, each once the jobs that use it have ended, up to the one of this number in the ring."""
+    """Frees arrays, each once its jobs have ended, up to this number in the ring."""
 
     arrays: Annotated[list[Handle], Field(max_length=4096)]
     after: Handle = 0
 
 
 class ShareArena(Schema):
-    """Shared memory, whose file comes beside it; the answer is its handle."""
+    """Registers shared memory. Its file comes with the message; the answer is its handle."""
 
     bytes: Annotated[int, Field(ge=1, le=limits.MOST_ARENA_BYTES)]
 
 
 class DropArena(Schema):
-    """The worker forgets it."""
+    """Drops shared memory."""
 
     arena: Handle
 
 
 class CopyArray(Schema):
-    """Some bytes of an array from or to shared memory."""
+    """Copies bytes of an array from or to shared memory."""
 
     array: Handle
     array_offset: Bytes
@@ -120,15 +120,15 @@ class CopyArray(Schema):
 
 
 class ExportArray(Schema):
-    """The descriptor of a shared array, for the client's own CUDA context; its size and its GPU go with it."""
+    """Exports a shared array for the client's CUDA context: the descriptor, with its size and GPU."""
 
     array: Handle
 
 
 class ShapeKernel(Schema):
-    """Launches of a kernel with this block are to come through the ring.
+    """Announces launches of a kernel with this block through the ring.
 
-    The answer is what they are to name there, and the kernel's parameters, if anybody looks at them.
+    The answer is the number to use there, and the kernel's parameters, where arguments are checked.
     """
 
     kernel: Handle
@@ -137,9 +137,9 @@ class ShapeKernel(Schema):
 
 
 class FindVariable(Schema):
-    """A variable of a kernel's source, of which the client has its own copy.
+    """Finds a variable of a kernel's source, of which the client has its own copy.
 
-    The answer is its handle as an array, and what is known of it.
+    The answer is its handle as an array, and its description.
     """
 
     kernel: Handle
@@ -147,10 +147,10 @@ class FindVariable(Schema):
 
 
 class CancelApplication(Schema):
-    """Drops its waiting jobs; a running one stops at the next block boundary.
+    """Drops queued jobs of an application; a running one stops at the next block boundary.
 
     Attributes:
-        after: the last job in the ring that may be of it.
+        after: the last job in the ring that may belong to it.
     """
 
     application: Handle
@@ -158,43 +158,43 @@ class CancelApplication(Schema):
 
 
 class AttachProgram(Schema):
-    """The application is a program that gpushare run has started. The memory that it maps comes beside the message."""
+    """Attaches a program that gpushare run has started as the application. Its shared memory comes with the message."""
 
     application: Handle
 
 
 class AskStatus(Schema):
-    """What goes on, for a live view."""
+    """Asks for the server's status."""
 
 
 class SetPolicy(Schema):
-    """Another policy from now on."""
+    """Changes the policy."""
 
     policy: Name
 
 
 class SetPriority(Schema):
-    """Another priority for an application of any client, by the name that the status has."""
+    """Changes the priority of any client's application, by its name in the status."""
 
     application: Name
     priority: Priority
 
 
 class SetOwnPriority(Schema):
-    """Another priority for an application of this client, as high as it may ask for."""
+    """Changes the priority of an application of this client, within its limit."""
 
     application: Handle
     priority: Priority
 
 
 class TakeHistory(Schema):
-    """What this client's applications did in the last seconds, which comes in a shared file."""
+    """Asks for the recent history of this client's applications, which comes in a shared file."""
 
     seconds: Annotated[float, Field(ge=0, le=1e6)]
 
 
 class TakeTrace(Schema):
-    """A Perfetto trace of a window that began and ended so many seconds ago, which comes in a shared file."""
+    """Asks for a Perfetto trace of a window, in seconds before now, which comes in a shared file."""
 
     seconds: Annotated[float, Field(gt=0, le=1e6)]
     until_s: Annotated[float, Field(ge=0, le=1e6)] = 0.0
@@ -227,13 +227,13 @@ REQUESTS: dict[str, type[Schema]] = {
 
 
 class Named(Schema):
-    """What is in a model of a kernel that is printed."""
+    """The fields of a kernel model that are printed."""
 
     name: Name
 
 
 def require_version(message: dict[str, Any]) -> None:
-    """Raise ProtocolError, which names both versions, unless the message is of this one."""
+    """Raises ProtocolError, naming both versions, unless the message has this protocol's version."""
     spoken = message.get("v")
     if type(spoken) is not int or spoken != limits.PROTOCOL_VERSION:
         raise ProtocolError(
@@ -243,10 +243,10 @@ def require_version(message: dict[str, Any]) -> None:
 
 
 def number_of(message: dict[str, Any]) -> int:
-    """What the answer is to be told by.
+    """The id that the answer will have.
 
     Raises:
-        ProtocolError: it has none.
+        ProtocolError: the message has none.
     """
     number = message.get("id")
     if type(number) is not int or not 0 <= number < 2**63:
@@ -263,10 +263,10 @@ def hello_in(message: dict[str, Any]) -> Hello:
 
 
 def request_in(message: dict[str, Any]) -> tuple[str, Schema]:
-    """What is asked, checked.
+    """A request, checked.
 
     Raises:
-        InvalidInput: there is no such request, or a field of it is wrong; the message names it.
+        InvalidInput: there is no such request, or a field is wrong; the message names it.
     """
     verb = message.get("do")
     if not isinstance(verb, str) or verb not in REQUESTS:

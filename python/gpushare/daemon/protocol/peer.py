@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is at the other end of a Unix socket, as the kernel says: nobody can claim to be somebody else."""
+"""The identity of a Unix socket's peer, from the kernel, so that it cannot be forged."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ CREDENTIALS = struct.Struct("3i")
 
 @dataclass(frozen=True)
 class Peer:
-    """A process and whose it is.
+    """A process and its user.
 
     Attributes:
-        pid: 0 where it is outside this process's view.
-        uid: its user.
-        groups: of that user, all of them.
+        pid: 0 if it is in another pid namespace.
+        uid: number of its user.
+        groups: all groups of that user.
     """
 
     pid: int
@@ -30,7 +30,7 @@ class Peer:
 
     @property
     def user(self) -> str:
-        """The user's name, or its number."""
+        """The user's name, or its number if it has none."""
         try:
             return pwd.getpwuid(self.uid).pw_name
         except KeyError:
@@ -38,14 +38,14 @@ class Peer:
 
 
 def peer_of(connection: socket.socket) -> Peer:
-    """Whoever connected, or listens: what was true when that was called."""
+    """The peer of a connection or listener, as of its call of connect or listen."""
     size = CREDENTIALS.size
     pid, uid, gid = CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
     return Peer(pid, uid, GroupsOf(uid, gid))
 
 
 class GroupsOf:
-    """A user's, asked for where somebody wants to know: a directory of users may take long to answer."""
+    """The groups of a user, looked up at first use: a user directory may take long to answer."""
 
     def __init__(self, uid: int, gid: int) -> None:
         self._uid = uid

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages over a Unix socket: four bytes of length, little-endian, then a map in msgpack; descriptors beside them."""
+"""Messages over a Unix socket: four bytes of length, little-endian, a map in msgpack, and descriptors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Message = dict[str, Any]
 
 
 class Channel:
-    """One end of a connection. Any thread may send; one receives."""
+    """One end of a connection. Any thread may send; one thread receives."""
 
     def __init__(self, connection: socket.socket, send_timeout_s: float = SEND_TIMEOUT_S) -> None:
         connection.settimeout(None)
@@ -34,15 +34,15 @@ class Channel:
         self._sending = threading.Lock()
 
     def fileno(self) -> int:
-        """Of the socket; -1 once closed."""
+        """Descriptor of the socket; -1 once closed."""
         return self._connection.fileno()
 
     def send(self, message: Message, descriptors: Sequence[int] = ()) -> None:
-        """Sends it whole.
+        """Sends one message.
 
         Raises:
-            ProtocolError: it is larger than the other side takes.
-            TimeoutError: the other side does not read.
+            ProtocolError: it is larger than the peer accepts.
+            TimeoutError: the peer does not read.
             OSError: the connection has ended.
         """
         data = packed(message)
@@ -57,15 +57,15 @@ class Channel:
                     if sent < len(data) and time.monotonic() > deadline:
                         raise BlockingIOError
             except BlockingIOError:
-                self.close()  # half a message may be under way: nothing sensible can follow it
+                self.close()  # part of a message may have been sent, so no message can follow
                 raise TimeoutError(f"the other side has not read for {self._send_timeout_s:g} s") from None
 
     def receive(self) -> tuple[Message, list[int]]:
-        """The next message, and the descriptors that came with it, which are the caller's to close.
+        """The next message and its descriptors, which the caller has to close.
 
         Raises:
             EOFError: the connection has ended.
-            ProtocolError: what came is no message; nothing sensible can follow it.
+            ProtocolError: the bytes are not a message; the connection cannot be used any more.
             OSError: the connection has failed.
         """
         descriptors: list[int] = []
@@ -94,29 +94,29 @@ class Channel:
         return b"".join(parts)
 
     def is_over(self) -> bool:
-        """Whether the other side has closed it; what it has said before may still be there."""
+        """Whether the peer has closed it; messages from before may still be readable."""
         looking = select.poll()
         looking.register(self._connection, select.POLLRDHUP)
         return bool(looking.poll(0))
 
     def close(self) -> None:
-        """Ends the connection for both sides; whoever receives wakes up."""
+        """Ends the connection for both sides and wakes the receiving thread."""
         with contextlib.suppress(OSError):  # it has ended already
             self._connection.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
-        """Ends the connection, and gives the descriptor back when nobody sends over it any more."""
+        """Ends the connection; the descriptor is closed when no thread sends any more."""
         self.close()
         with self._sending:
             self._connection.close()
 
     def forget(self) -> None:
-        """Gives the descriptor back without a word to the other side: a forked process does so."""
+        """Closes the descriptor without ending the connection, as a forked process has to."""
         self._connection.close()
 
 
 def packed(message: Message) -> bytes:
-    """The message as it travels."""
+    """The encoded message."""
     import msgpack
 
     body = msgpack.packb(message)
@@ -124,10 +124,10 @@ def packed(message: Message) -> bytes:
 
 
 def unpacked(body: bytes) -> Message:
-    """The map in these bytes.
+    """Decodes a message.
 
     Raises:
-        ProtocolError: there is none.
+        ProtocolError: the bytes are not a map in msgpack.
     """
     import msgpack
 
@@ -149,14 +149,16 @@ def _descriptors_in(ancillary: Sequence[tuple[int, int, bytes]]) -> list[int]:
 
 
 def _require_all(descriptors: Sequence[int], some_are_missing: bool) -> None:
-    """Raise ProtocolError unless all have come."""
+    """Raises ProtocolError unless all descriptors have arrived."""
     if len(descriptors) > MOST_DESCRIPTORS or (some_are_missing and len(descriptors) == MOST_DESCRIPTORS):
         raise ProtocolError(f"more than {MOST_DESCRIPTORS} descriptors came with one message")
     if some_are_missing:
-        raise ProtocolError("descriptors came with a message, and the process that it was for has none left to open")
+        raise ProtocolError(
+            "descriptors came with a message, and the receiving process has reached its limit of open files"
+        )
 
 
 def close_all(descriptors: Sequence[int]) -> None:
-    """Closes what nobody has taken."""
+    """Closes descriptors that are not used."""
     for descriptor in descriptors:
         os.close(descriptor)

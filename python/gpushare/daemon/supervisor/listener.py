@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The socket's file: one server at a time, what a dead one left is cleared away, and only its user can open it."""
+"""The socket's file: one server per path; files of ended servers are replaced; only the user can open it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ BACKLOG = 128
 
 
 class Listener:
-    """A listening socket. A lock beside it says that its server lives, and the kernel drops that lock with it.
+    """A listening socket. A lock file beside it marks a running server; the kernel releases the lock with the process.
 
     Args:
-        path: of the socket's file.
-        group: whose members may connect, too.
+        path: path of the socket's file.
+        group: members of this group may connect, too.
 
     Raises:
         InvalidInput: another server has the path.
@@ -42,10 +42,10 @@ class Listener:
         before = os.umask(0o177)
         try:
             if self.path.is_socket():
-                self.path.unlink()  # nobody holds the lock, so nobody listens there
+                self.path.unlink()  # the lock is free, so no server listens there
             self.socket.bind(str(self.path))
         except OSError as error:
-            why = TOO_LONG if is_too_long(self.path) else f"no socket can be made there: {error.strerror or error}"
+            why = TOO_LONG if is_too_long(self.path) else f"a socket cannot be made there: {error.strerror or error}"
             raise InvalidInput(f"{self.path}: {why}") from error
         finally:
             os.umask(before)
@@ -62,7 +62,7 @@ class Listener:
             raise InvalidInput(f"{self.path}: cannot be given to group {group!r}: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Nobody can connect any more. The lock's file stays: without it two servers could lock two files."""
+        """Stops listening. The lock file stays: without it two servers could lock two different files."""
         if self.socket.fileno() < 0:
             return
         self.path.unlink(missing_ok=True)

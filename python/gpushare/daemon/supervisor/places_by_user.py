@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Places that are taken for a moment, of which no user has all."""
+"""A limited number of places, of which each user can have a part."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import Counter
 
 
 class PlacesByUser:
-    """Places, each taken by a user's number.
+    """Places, counted per user number.
 
     Args:
-        places: how many there are.
-        of_a_user: how many one user has at most.
+        places: number of places.
+        of_a_user: limit per user.
     """
 
     def __init__(self, places: int, of_a_user: int) -> None:
@@ -22,7 +22,7 @@ class PlacesByUser:
         self._lock = threading.Lock()
 
     def take(self, user: int) -> bool:
-        """Whether there was one."""
+        """Takes a place; returns whether there was one."""
         with self._lock:
             if self._taken.total() >= self._places or self._taken[user] >= self._of_a_user:
                 return False
@@ -30,7 +30,7 @@ class PlacesByUser:
             return True
 
     def give_back(self, user: int) -> None:
-        """One that was taken."""
+        """Returns a place."""
         with self._lock:
             self._taken[user] -= 1
             if self._taken[user] == 0:

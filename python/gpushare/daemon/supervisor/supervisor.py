@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The server's first process: it owns the socket, decides who may connect, and keeps one worker per device running.
+"""The server's first process: it owns the socket, checks connections, and keeps one worker per device running.
 
-It never touches CUDA, and reads no more of a client than its first message; the rest is between client and worker.
+It does not use CUDA, and reads only a client's first message; all later ones go directly to the worker.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ LOG = logging.getLogger("gpushare.daemon.supervisor.supervisor")
 
 
 class Supervisor:
-    """Serves until it is closed.
+    """The supervisor, which serves until it is closed.
 
     Args:
-        settings: what is allowed, and which devices.
-        path: of the socket.
+        settings: permissions and devices.
+        path: path of the socket.
         log_json: whether workers log JSON.
-        worker_command: how a worker is started; the descriptor of its socket is put behind it.
-        find_peer: says who has connected.
+        worker_command: the command that starts a worker; the descriptor of its socket is appended.
+        find_peer: returns the peer of a connection.
         on_unused: called once its last client has ended; None: it goes on.
     """
 
@@ -77,7 +77,7 @@ class Supervisor:
 
     @property
     def workers(self) -> dict[str, WorkerProcess]:
-        """By device."""
+        """The workers by device."""
         return self._workers
 
     def start(self) -> None:
@@ -90,7 +90,7 @@ class Supervisor:
             worker.start()
 
     def serve(self) -> None:
-        """Until :meth:`close` is called, in another thread or by a signal."""
+        """Serves until :meth:`close` is called, in another thread or by a signal."""
         LOG.info("serving %s at %s", ", ".join(self._workers), self._listener.path)
         while not self._closed:
             try:
@@ -98,7 +98,7 @@ class Supervisor:
             except OSError as error:
                 if self._closed:
                     return
-                LOG.warning("a connection cannot be taken: %s", error)  # out of descriptors, for one
+                LOG.warning("a connection cannot be taken: %s", error)  # for example at the limit of open files
                 time.sleep(0.1)
                 continue
             self._take(connection)
@@ -107,7 +107,7 @@ class Supervisor:
         try:
             peer = self._find_peer(connection)
         except OSError as error:
-            LOG.info("a connection came to nothing: %s", error)
+            LOG.info("a connection ended during its setup: %s", error)
             return connection.close()
         if not self._greetings.take(peer.uid):
             return connection.close()
@@ -119,14 +119,14 @@ class Supervisor:
             connection.close()
 
     def close(self) -> None:
-        """Ends the workers, and with them the clients' connections; the socket goes."""
+        """Ends the workers, and with them the clients' connections; removes the socket."""
         self._closed = True
         self._listener.close()
         for worker in self._workers.values():
             worker.close()
 
     def _greet(self, connection: socket.socket, peer: Peer) -> None:
-        """Hears who it is, and hands the connection over or says why not."""
+        """Reads the first message, and passes the connection to a worker or sends the reason for a refusal."""
         number = 0
         channel = Channel(connection)
         try:
@@ -138,16 +138,16 @@ class Supervisor:
         except (ProtocolError, InvalidInput, RefusedError) as error:
             LOG.warning("a connection was refused: %s", error)
             _refuse(channel, number, error)
-        except DaemonGoneError as error:  # the worker's keeper says so once, and clients may ask again and again
+        except DaemonGoneError as error:  # the worker's keeper logs it once, and clients may repeat their requests
             LOG.debug("a connection was refused: %s", error)
             _refuse(channel, number, error)
-        except (EOFError, OSError, RuntimeError) as error:  # the last where there can be no other thread
-            LOG.info("a connection came to nothing: %s", error)
+        except (EOFError, OSError, RuntimeError) as error:  # RuntimeError: no further thread can be started
+            LOG.info("a connection ended during its setup: %s", error)
         finally:
             connection.close()  # this process's copy
 
     def _heard(self, connection: socket.socket, channel: Channel, peer: Peer) -> Message:
-        """Its first message; then it is no longer among those that have said nothing."""
+        """The first message; afterwards the connection no longer counts as silent."""
         heard, ready = threading.Event(), select.poll()
         ready.register(connection, select.POLLIN)
         try:
@@ -160,7 +160,7 @@ class Supervisor:
         return message
 
     def _hand_over(self, connection: socket.socket, hello: Hello, grant: bytes) -> None:
-        """Waits for a worker to be started; when one is lost, all its clients do so at once."""
+        """Waits for a worker to be started; after a loss, all its clients do so at once."""
         worker = self._worker_for(hello)
         if not self._waiting.acquire(blocking=False):
             raise OSError(f"{MOST_WAITING_CONNECTIONS} connections wait for a worker already")
@@ -179,7 +179,7 @@ class Supervisor:
 
 
 def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event) -> None:
-    """What has come and was not read yet is this process's fault: it may get little of the processor."""
+    """A message that has arrived unread does not count as silence: this process may lack processor time."""
     while not heard.wait(HELLO_TIMEOUT_S):
         if not ready.poll(0):
             channel.close()
@@ -187,7 +187,7 @@ def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event
 
 
 def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes:
-    """As the worker takes it: a map in msgpack."""
+    """The grant as a worker reads it: a map in msgpack."""
     grant = Grant(
         hello=number,
         name=hello.name,
@@ -204,5 +204,5 @@ def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes
 
 
 def _refuse(channel: Channel, number: int, error: Exception) -> None:
-    with contextlib.suppress(OSError):  # it has gone already
+    with contextlib.suppress(OSError):  # the client has gone already
         channel.send({"id": number, "error": as_message(error)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a server that was started for its clients still has any."""
+"""Ends a server that was started for its clients once it has none."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import threading
 from collections.abc import Callable
 
 FIRST_CLIENT_S = 60.0
-"""A client that has not connected by then never will."""
+"""Longest wait for the first client, in seconds."""
 ENDED = select.POLLRDHUP | select.POLLHUP | select.POLLERR
 
 
 class WhileUsed:
-    """Calls ``end`` once the last connection has ended, or if none has come.
+    """Calls ``end`` once the last connection has ended, or if none has been made.
 
     Args:
-        end: called in a thread of its own.
-        first_client_s: for so long the first connection is waited for.
+        end: called in a separate thread.
+        first_client_s: longest wait for the first connection, in seconds.
     """
 
     def __init__(self, end: Callable[[], None], first_client_s: float = FIRST_CLIENT_S) -> None:
@@ -30,7 +30,7 @@ class WhileUsed:
         threading.Thread(target=self._watch, args=[first_client_s], name="while used", daemon=True).start()
 
     def add(self, connection: socket.socket) -> None:
-        """A client has come; the connection remains the caller's."""
+        """Adds a client's connection, which remains the caller's."""
         own = connection.dup()
         with self._lock:
             self._connections[own.fileno()] = own
@@ -40,7 +40,7 @@ class WhileUsed:
     def _watch(self, first_client_s: float) -> None:
         self._first.wait(first_client_s)
         while self._connections:
-            for descriptor, _ in self._ready.poll(1000):  # one that comes meanwhile is looked at the next time
+            for descriptor, _ in self._ready.poll(1000):  # a connection that is added meanwhile is polled the next time
                 with self._lock:
                     self._ready.unregister(descriptor)
                     self._connections.pop(descriptor).close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A worker, as the supervisor sees it: a process to hand clients to, started again whenever it ends."""
+"""The supervisor's view of a worker: a process that takes clients, and is started again whenever it ends."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ LOG = logging.getLogger("gpushare.daemon.supervisor.supervisor")
 COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker.main")
 LONGEST_PAUSE_S = 10.0
 LIVED_WELL_S = 30.0
-"""Who lived that long is started again at once."""
+"""A worker that lived at least this long is started again at once."""
 DEVICE_PATIENCE_S = 5.0
-"""A device that cannot be opened for so long is lost: nobody is told of an outage that ends before."""
+"""Time after which a device that cannot be opened counts as lost; clients wait through shorter outages."""
 NO_DEVICE_PAUSE_S = 10.0
-"""Between looks whether a lost device is back."""
+"""Interval between attempts to open a lost device."""
 HAND_OVER_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 120.0
-"""A machine with much else to do may take long to load what a worker needs."""
+"""A busy machine may take long to load a worker's libraries."""
 READY = b"ready"
-"""What a worker says once it serves; anything else is why it does not."""
+"""The worker's message once it serves; any other message is an error."""
 
 
 class WorkerProcess:
-    """One device's.
+    """The worker of one device.
 
     Args:
-        device: its name.
-        number: among the devices.
-        settings: the server's.
+        device: name of the device.
+        number: number among the devices.
+        settings: the server's settings.
         log_json: whether it logs JSON.
-        command: how it is started; the descriptor of its socket is put behind it.
+        command: the command that starts it; the descriptor of its socket is appended.
     """
 
     def __init__(
@@ -64,19 +64,19 @@ class WorkerProcess:
         self._socket: socket.socket | None = None
         self._changed = threading.Condition()
         self._closed = False
-        self._failure: str | None = None  # why the device cannot be opened
+        self._failure: str | None = None  # the reason why the device cannot be opened
         self._last_end = ""
 
     @property
     def pid(self) -> int | None:
-        """Of the process that now serves the device."""
+        """Id of the process that now serves the device."""
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Starts the first one, and keeps one running from then on.
+        """Starts the first process, and keeps one running from then on.
 
         Raises:
-            InvalidInput: it cannot open its device; the message says why.
+            InvalidInput: it cannot open its device; the message has the reason.
         """
         process, ours = self._spawn()
         said = _heard(ours)
@@ -88,13 +88,13 @@ class WorkerProcess:
         threading.Thread(target=self._keep, name=f"keeper of {self.device}", daemon=True).start()
 
     def hand_over(self, connection: socket.socket, grant: bytes) -> None:
-        """Gives the worker a client; waits for one to be started.
+        """Passes a client to the worker; waits for one to be started.
 
         Raises:
             DaemonGoneError: the server ends.
-            DeviceLostError: none can be, since the device cannot be opened; the message says why.
-            WorkerLostError: there is none.
-            OSError: it has just ended, or takes nobody.
+            DeviceLostError: no worker can start, since the device cannot be opened; the message has the reason.
+            WorkerLostError: there is no worker.
+            OSError: it has just ended, or accepts no client.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._socket or self._closed or self._failure, HAND_OVER_TIMEOUT_S)
@@ -105,17 +105,17 @@ class WorkerProcess:
             if self._socket is None:
                 why = f"the last one ended ({self._last_end}); the server's log says more"
                 raise WorkerLostError(f"{self.device} has no worker: {why}")
-            ours = self._socket.dup()  # another thread may close it, and its number be used again
-        with ours:  # a worker that hangs takes nothing, and must not keep the lock from who ends it
+            ours = self._socket.dup()  # another thread may close it, and its number may be reused
+        with ours:  # a worker that hangs accepts nothing, and the lock must stay available for ending it
             socket.send_fds(ours, [grant], [connection.fileno()])
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the process."""
         with self._changed:
             self._closed = True
             if self._socket is not None:
                 with contextlib.suppress(OSError):  # it has ended already
-                    self._socket.shutdown(socket.SHUT_RDWR)  # also for who is about to hand a client over
+                    self._socket.shutdown(socket.SHUT_RDWR)  # also for a thread that is about to pass a client
                 self._socket.close()
                 self._socket = None
             process = self._process
@@ -132,7 +132,7 @@ class WorkerProcess:
             ours.close()
             raise
         ours.settimeout(START_TIMEOUT_S)
-        with contextlib.suppress(OSError):  # it has died already, and whoever waits for it sees that
+        with contextlib.suppress(OSError):  # it has died already, and the waiting thread detects that
             ours.sendall(self._order)
         return process, ours
 
@@ -169,18 +169,18 @@ class WorkerProcess:
             self._last_end = _words(status)
 
     def _pause(self, seconds: float) -> None:
-        """Until then, or until there is no use in another worker."""
+        """Waits for this time, or until no further worker is needed."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed, seconds)
 
     def _start_another(self) -> None:
-        """One that serves, or has ended without a word; until the device can be opened there is none."""
+        """Starts processes until one serves or ends without a message; retries while the device cannot be opened."""
         pause_s, patience_ends = 0.0, time.monotonic() + DEVICE_PATIENCE_S
         while not self._closed:
             self.restarts += 1
             try:
                 process, ours = self._spawn()
-            except OSError as error:  # for now there are no descriptors, or no memory, for another process
+            except OSError as error:  # no descriptors or no memory for another process at present
                 LOG.error("a worker of %s cannot be started: %s", self.device, error)
                 pause_s = _longer(pause_s)
                 self._pause(pause_s)
@@ -189,7 +189,7 @@ class WorkerProcess:
             if said == READY:
                 return self._install(process, ours)
             ours.close()
-            if not said:  # it has died, and nobody knows that the next one would
+            if not said:  # it has died, and the next one may succeed
                 return self._install(process, None)
             _end(process)
             pause_s = self._until_next_look(said.decode(errors="replace"), pause_s, patience_ends)
@@ -197,7 +197,7 @@ class WorkerProcess:
         return None
 
     def _until_next_look(self, why: str, last_pause_s: float, patience_ends: float) -> float:
-        """Soon, while there is hope; then clients hear that the device is lost."""
+        """The next pause: short at first; later the device counts as lost and clients receive the error."""
         left_s = patience_ends - time.monotonic()
         if left_s > 0:
             LOG.warning("%s cannot be opened: %s; it is tried again", self.device, why)
@@ -206,8 +206,8 @@ class WorkerProcess:
         return NO_DEVICE_PAUSE_S
 
     def _fail(self, why: str) -> None:
-        """Whoever waits for a worker is told, and whoever comes."""
-        if why != self._failure:  # and not once per look
+        """Ends the wait of present and later clients with the error."""
+        if why != self._failure:  # only a new reason, not every attempt
             LOG.error("%s", _no_device(self.device, why))
         with self._changed:
             self._failure = why
@@ -226,7 +226,7 @@ def _heard(ours: socket.socket) -> bytes:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Its socket is closed, so it ends; what holds it up is not waited for long."""
+    """Its socket is closed, so it ends; the wait for that is limited."""
     try:
         process.wait(timeout=2)
     except subprocess.TimeoutExpired:
@@ -235,9 +235,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _no_device(device: str, why: str) -> str:
-    """In words that say what to do."""
+    """The error message, with what to do."""
     words = f"the server cannot open {device}: {why}; it tries again every {NO_DEVICE_PAUSE_S:g} s"
-    return f"{words}; gpushare doctor on its machine says what is there" if device.startswith("cuda") else words
+    return f"{words}; run gpushare doctor on its machine" if device.startswith("cuda") else words
 
 
 def _longer(pause_s: float) -> float:
@@ -245,7 +245,7 @@ def _longer(pause_s: float) -> float:
 
 
 def _words(status: int) -> str:
-    """How it ended.
+    """How a process ended, from its status.
 
     >>> _words(-9), _words(-35), _words(71)
     ('signal SIGKILL', 'signal 35', 'exit status 71')
@@ -254,5 +254,5 @@ def _words(status: int) -> str:
         return f"exit status {status}"
     try:
         return f"signal {signal.Signals(-status).name}"
-    except ValueError:  # most real-time ones have no name
+    except ValueError:  # most real-time signals have no name
         return f"signal {-status}"

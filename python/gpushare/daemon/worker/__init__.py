@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that holds one GPU, and serves the clients that the supervisor hands over."""
+"""The worker process, which holds one device and serves the clients that the supervisor passes to it."""

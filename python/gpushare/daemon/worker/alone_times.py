@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long launches take with nobody else there, by their profiles: what turnarounds are normalized by."""
+"""Runtimes of launches alone, from kernel profiles, by which turnarounds are normalized."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpushare.daemon.worker.served_session import ServedSession
 
 
 class AloneTimes:
-    """Predictions, made once per kernel and shape of its blocks, and kept as long as the kernel.
+    """Predictions, made once per kernel and block shape, and cached as long as the kernel.
 
     Args:
         session: of all clients.
@@ -27,13 +27,13 @@ class AloneTimes:
     def of(
         self, kernel: Any, block: Extent, shared_bytes: int, code: LoadedCode | None = None
     ) -> tuple[float, float] | None:
-        """Nanoseconds per block with the whole GPU at work, and of the first; None for a kernel that has no profile.
+        """Nanoseconds per block on the whole GPU, and of the first block; None without a profile.
 
         Args:
-            kernel: with its variables in ``code``, if it has any.
-            block: of a launch.
-            shared_bytes: dynamic ones of a block.
-            code: with the copy of the kernel that is looked at, on a GPU.
+            kernel: the kernel; its variables, if any, are in ``code``.
+            block: block of a launch.
+            shared_bytes: dynamic shared memory of a block.
+            code: loaded code of the kernel, on a GPU.
         """
         known = self._known.setdefault(kernel, {})
         key = (block, shared_bytes)
@@ -47,7 +47,7 @@ class AloneTimes:
         try:
             model = self._session.kernels.model(kernel, block, shared_bytes, code)
         except InvalidInput:
-            return None  # a simulated device says so of a kernel without a profile, a GPU by is_profiled
+            return None  # a simulated device raises without a profile; for a GPU, is_profiled tells
         if not model.is_profiled:
             return None
         return 1 / _core.rate_alone(self._session.device.description, model), model.latency_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's applications. There may be thousands, so that nothing goes through all of them for one that comes."""
+"""The applications of a client. There may be thousands, so no operation on one of them visits all."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from gpushare.daemon.worker.served_application import ServedApplication
 
 
 class ApplicationTable(HandleTable[ServedApplication]):
-    """Changed by the client's own thread.
+    """The table, which only the client's thread changes.
 
     Attributes:
-        floors: that those that have not been cancelled have been promised, in all.
+        floors: sum of the least speeds of the applications that have not been cancelled.
     """
 
     def __init__(self) -> None:
@@ -21,17 +21,17 @@ class ApplicationTable(HandleTable[ServedApplication]):
         self._cancelled: dict[int, ServedApplication] = {}
 
     def has_name(self, name: str) -> bool:
-        """Is one there that the session knows so?"""
+        """Whether an application has this name in the session."""
         return name in self._names
 
     def put(self, handle: int, entry: ServedApplication) -> None:
-        """A new one."""
+        """Adds an application."""
         super().put(handle, entry)
         self._names.add(entry.name)
         self.floors += entry.floor
 
     def cancel(self, handle: int) -> bool:
-        """Whether it had not been cancelled before."""
+        """Cancels an application; returns whether it had not been cancelled before."""
         entry = self[handle]
         if entry.is_cancelled:
             return False
@@ -41,7 +41,7 @@ class ApplicationTable(HandleTable[ServedApplication]):
         return True
 
     def forget_cancelled(self) -> None:
-        """Not before the last block has ended: until then the watchdog looks at it, and a fault may be its own."""
+        """Removes cancelled applications after their last block: until then the watchdog may report them."""
         for handle, entry in list(self._cancelled.items()):
             if entry.totals.unfinished == 0:
                 self.take(handle)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client's numbers stand for. Every client has tables of its own, so a number of another's means nothing."""
+"""Tables of a client's handles. Every client has its own tables, so handles of other clients are not valid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Entry = TypeVar("Entry")
 
 
 class HandleTable(Generic[Entry]):
-    """Numbers are never used twice, so one that has been given up is an error and nothing else."""
+    """Handles are never reused, so a handle that has been released is an error."""
 
     def __init__(self, what: str, most: int = MOST_HANDLES) -> None:
         self._what = what
@@ -24,16 +24,16 @@ class HandleTable(Generic[Entry]):
         self._lock = threading.Lock()
 
     def add(self, entry: Entry) -> int:
-        """The number of a new entry."""
+        """Adds an entry; returns its handle."""
         with self._lock:
             if len(self._entries) >= self._most:
-                raise InvalidInput(f"a client can have {self._most} {self._what}s: give some back first")
+                raise InvalidInput(f"a client can have {self._most} {self._what}s: free some first")
             handle, self._next = self._next, self._next + 1
             self._entries[handle] = entry
         return handle
 
     def put(self, handle: int, entry: Entry) -> None:
-        """An entry whose number somebody else has given, who never gives it again."""
+        """Adds an entry under a handle of another source, which never reuses handles."""
         with self._lock:
             self._entries[handle] = entry
 
@@ -44,7 +44,7 @@ class HandleTable(Generic[Entry]):
             return self._entries[handle]
 
     def take(self, handle: int) -> Entry:
-        """The entry, which the table then has no more."""
+        """Removes and returns the entry."""
         with self._lock:
             if handle not in self._entries:
                 raise InvalidInput(f"this client has no {self._what} {handle}")
@@ -55,7 +55,7 @@ class HandleTable(Generic[Entry]):
             return iter(list(self._entries.values()))
 
     def clear(self) -> None:
-        """It has nothing any more."""
+        """Removes all entries."""
         with self._lock:
             self._entries.clear()
 

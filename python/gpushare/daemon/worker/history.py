@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("gpushare.daemon.worker.history")
 MOST_LOOKS = 6_000
 LOOKS_PER_SECOND = 10
-"""A look costs the session a few microseconds; ten minutes of them are kept."""
+"""A snapshot takes the session a few microseconds; ten minutes of them are stored."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """What the status said at one moment.
+    """A snapshot of the status.
 
     Attributes:
-        time_ns: as ``time.monotonic_ns`` says.
+        time_ns: time of ``time.monotonic_ns``.
         unfinished: jobs per application that has some.
-        blocks_done: of the present launch per application, where the session tells.
+        blocks_done: finished blocks of the present launch per application, where the session has them.
     """
 
     time_ns: int
@@ -38,25 +38,25 @@ class Look:
 
 
 class History:
-    """Filled by one thread of the worker, read by others."""
+    """The snapshots, written by one thread of the worker and read by others."""
 
     def __init__(self) -> None:
         self._looks: deque[Look] = deque(maxlen=MOST_LOOKS)
         self._at_work: set[str] = set()
 
     def looked(self, look: Look) -> None:
-        """At the status. That an application has nothing more to do is kept once."""
+        """Adds a snapshot. Idle applications are in the first snapshot after their last job only."""
         ended = dict.fromkeys(self._at_work - look.unfinished.keys(), 0)
         self._at_work = set(look.unfinished)
         self._looks.append(replace(look, unfinished=look.unfinished | ended))
 
     def between(self, since_ns: int, until_ns: int) -> list[Look]:
-        """Looks of this window."""
+        """The snapshots of this window."""
         return [each for each in list(self._looks) if since_ns <= each.time_ns <= until_ns]
 
 
 def look_at(worker: Worker) -> Look:
-    """Now. The applications that have nothing to do may be thousands."""
+    """Takes a snapshot. Thousands of applications may be idle."""
     present = (each for client in worker.clients for each in client.applications)
     unfinished = {each.name: jobs for each in present if (jobs := each.totals.unfinished)}
     status = worker.session.status()
@@ -65,7 +65,7 @@ def look_at(worker: Worker) -> Look:
 
 
 def keep_looking(history: History, ask: Callable[[], Look]) -> None:
-    """Starts a thread that looks ten times a second."""
+    """Starts a thread that takes ten snapshots per second."""
 
     def look() -> None:
         while True:
@@ -73,7 +73,7 @@ def keep_looking(history: History, ask: Callable[[], Look]) -> None:
             try:
                 history.looked(ask())
             except Exception:
-                LOG.exception("the status cannot be had")
+                LOG.exception("the status cannot be read")
                 time.sleep(1)
 
     threading.Thread(target=look, name="history", daemon=True).start()

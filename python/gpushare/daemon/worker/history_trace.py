@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a worker did lately, for ui.perfetto.dev: per application its jobs, waiting and running, its quotas and SMs."""
+"""Traces of a worker for ui.perfetto.dev: per application jobs, waiting and running, quotas and SMs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpushare.daemon.worker.history import Look, Past, PastHold, PastJob, PastQu
 from gpushare.reports.perfetto import SEQUENCE, slots
 
 MOST_WAITING = 16
-"""Tracks of jobs that wait; those behind them are counted, and not drawn."""
+"""Tracks of waiting jobs; further ones are counted, but not drawn."""
 COPY = "copy"
-"""The name of what runs no kernel."""
+"""Name of a slice that runs no kernel."""
 
 
 def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, until_ns: int) -> bytes:
-    """The file. Times count from ``since_ns``; what began before is drawn from there, and what goes on to the end."""
+    """The trace file. Times count from ``since_ns``; slices are cut at the window's ends."""
     trace = HistoryTrace(device, since_ns, until_ns)
     trace.add_memory(looks)
     trace.add_policies(looks)
@@ -38,7 +38,7 @@ def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, unt
 
 
 class HistoryTrace:
-    """Packets."""
+    """The packets of a trace."""
 
     def __init__(self, device: str, since_ns: int, until_ns: int) -> None:
         self._since_ns = since_ns
@@ -51,21 +51,21 @@ class HistoryTrace:
             self._event(track, time_ns, TrackEvent.TYPE_INSTANT).name = device
 
     def add_memory(self, looks: list[Look]) -> None:
-        """What clients held."""
+        """Adds the device memory of clients."""
         self._counter(self._server, "memory", "bytes", ((each.time_ns, each.used_bytes) for each in looks))
 
     def add_policies(self, looks: list[Look]) -> None:
-        """An instant for the first, and for each that replaced another."""
+        """Adds an instant for the first policy and for each change."""
         track = self._track("policy", self._server)
         for name, same in groupby(looks, key=lambda each: each.policy):
             self._event(track, next(same).time_ns, TrackEvent.TYPE_INSTANT).name = name
 
     def add_application(self, name: str) -> int:
-        """The track that all its others are below."""
+        """Adds an application's track, which groups its other tracks."""
         return self._process(name, 100 + len(self._tracks))
 
     def add_running(self, process: int, jobs: list[PastJob]) -> None:
-        """From the first block to the end: one at a time."""
+        """Adds running jobs, from the first block to the end: one at a time."""
         track = self._track("running", process)
         for job in jobs:
             if job.began_ns is not None:
@@ -73,7 +73,7 @@ class HistoryTrace:
                 self._slice(track, words, job.began_ns, job.end_ns)
 
     def add_waiting(self, process: int, jobs: list[PastJob]) -> None:
-        """From submission to the first block, on as many tracks as overlap."""
+        """Adds waiting jobs, from submission to the first block, on as many tracks as overlap."""
         jobs = sorted(jobs, key=lambda each: each.submitted_ns)
         ends = [_start_or_end(each) for each in jobs]
         places = slots([each.submitted_ns for each in jobs], [end or 2**63 for end in ends])
@@ -84,7 +84,7 @@ class HistoryTrace:
                 self._slice(tracks[place], job.kernel or COPY, job.submitted_ns, end)
 
     def add_quotas(self, process: int, quotas: list[PastQuota]) -> None:
-        """Blocks per SM as slices, and those of all SMs as a counter."""
+        """Adds quotas: blocks per SM as slices, and the sum over SMs as a counter."""
         track = self._track("quota per SM", process)
         steps: dict[int, int] = {}
         for each in quotas:
@@ -94,18 +94,18 @@ class HistoryTrace:
         self._counter(process, "quota of blocks", "blocks", steps.items())
 
     def add_holds(self, process: int, holds: list[PastHold]) -> None:
-        """SMs with at least one block of it."""
+        """Adds numbers of SMs with at least one block of the application."""
         self._counter(process, "SMs held", "SMs", ((each.time_ns, each.sms) for each in holds))
 
     def add_looks(self, process: int, name: str, looks: list[Look]) -> None:
-        """How many jobs it had, and how far the present launch was."""
+        """Adds the numbers of jobs, and the progress of the present launch."""
         for what, unit in (("unfinished", "jobs"), ("blocks_done", "blocks")):
             values = ((each.time_ns, getattr(each, what).get(name)) for each in looks)
             known = [(time_ns, value) for time_ns, value in values if value is not None]
             self._counter(process, what.replace("_", " "), unit, known)
 
     def serialize(self) -> bytes:
-        """The file."""
+        """The file's bytes."""
         builder = TraceProtoBuilder()
         self._events.sort(key=lambda packet: packet.timestamp)  # stable: on a track an end comes before the next begin
         builder.trace.packet.extend(self._tracks)
@@ -130,7 +130,7 @@ class HistoryTrace:
         return track.uuid
 
     def _slice(self, track: int, name: str, begin_ns: int, end_ns: int | None) -> None:
-        """One without an end goes on to the end of the trace."""
+        """Adds a slice; one without an end lasts until the end of the trace."""
         self._event(track, begin_ns, TrackEvent.TYPE_SLICE_BEGIN).name = name
         if end_ns is not None:
             self._event(track, end_ns, TrackEvent.TYPE_SLICE_END)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many jobs a client may have that have not ended: some of its own, and others that its user's clients share."""
+"""Limits of unfinished jobs: a client has a number of its own, and shares another one with its user's clients."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gpushare.daemon.protocol.limits import MOST_UNFINISHED_JOBS
 from gpushare.daemon.settings import Settings
 
 OWN_PART = 0.5
-"""Of a user's jobs: so many are divided equally among the user's places, so that no client of a user is without."""
+"""Part of a user's jobs that is divided equally among the user's places, so that every client of a user has some."""
 
 
 class JobPools:
-    """By user, each as long as the user has clients.
+    """Job pools by user, each as long as the user has clients.
 
     Args:
-        settings: the server's.
+        settings: the server's settings.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -28,14 +28,14 @@ class JobPools:
         self._pools: WeakValueDictionary[str, _core.JobPool] = WeakValueDictionary()
 
     def of(self, user: str) -> _core.JobPool:
-        """The user's, which each client keeps until its jobs have ended. One thread at a time may ask."""
+        """The user's pool, which each client references until its jobs have ended. Not thread-safe."""
         pool = self._pools.get(user)
         if pool is None:
             pool = self._pools[user] = _core.JobPool(self._shared)
         return pool
 
     def limits(self, pool: _core.JobPool) -> _core.PortLimits:
-        """Of a client that shares it."""
+        """The limits of a client that shares the pool."""
         limits = _core.PortLimits()
         limits.most_jobs = min(self._of_user, MOST_UNFINISHED_JOBS)
         limits.own_jobs = min(self._own, limits.most_jobs)

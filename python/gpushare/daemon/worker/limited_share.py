@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work on which no more than a share of the time is spent, however often somebody wants it."""
+"""Limits work to a share of the time, independent of the number of requests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LimitedShare:
 
     @contextmanager
     def turn(self, most_share: float, is_over: threading.Event) -> Iterator[None]:
-        """Waits until there is time for it, or there is no use in it any more."""
+        """Waits until the next request may start, or ``is_over`` is set."""
         with self._lock:
             is_over.wait(max(self._not_before_s - time.monotonic(), 0))
             began_s = time.thread_time()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program of a worker. The supervisor starts it with a socket, and a settings document on it."""
+"""The program of a worker. The supervisor starts it with a socket, and sends its settings there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gpushare.files.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker.worker")
 EXIT_NO_DEVICE = 72
-"""It could not open its device, or the port for its metrics, and has said why: another one is not started at once."""
+"""Exit status after an error in opening the device or the metrics port: another worker is not started at once."""
 
 
 def open_session(device: str, policy: str, ordering: str) -> ServedSession:
@@ -39,14 +39,14 @@ def open_session(device: str, policy: str, ordering: str) -> ServedSession:
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:
     """Serves until the supervisor ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the supervisor, whose end is the worker's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the supervisor, which ends the worker
     permit_many()
     supervisor = socket.socket(fileno=descriptor)
     order = unpacked(supervisor.recv(MOST_MESSAGE_BYTES))
     settings = checked(order["settings"], Settings)
     each = settings.log_lines_per_second
     log_to_stderr(as_json=order["log_json"], level=order["log_level"], lines_per_second=each)
-    require(isinstance(order["device"], str), "the supervisor names no device")
+    require(isinstance(order["device"], str), "the supervisor's message has no device")
     try:
         worker = Worker(order["device"], settings, open_session)
         if order["metrics_port"] is not None:
@@ -54,20 +54,20 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
 
             serve_metrics(worker, order["metrics_port"])
     except Exception as error:
-        LOG.debug("%s cannot be served: %s", order["device"], error)  # the supervisor says so, and says it once
+        LOG.debug("%s cannot be served: %s", order["device"], error)  # the supervisor logs it, once
         _say(supervisor, str(error).encode()[:4096])
         os._exit(EXIT_NO_DEVICE)
     _say(supervisor, READY)
     keep_looking(worker.history, lambda: look_at(worker))
-    if worker.device != PROGRAMS:  # a program that does not go on holds up no other one for good
+    if worker.device != PROGRAMS:  # a program that blocks holds up no other one for good
         watch(worker)
     LOG.info("%s is served under policy %s, ordering %s", worker.device, worker.policy, settings.ordering)
     worker.serve(supervisor)
-    os._exit(0)  # what runs dies with the process; to wait for it would keep the next server waiting
+    os._exit(0)  # running launches end with the process; waiting for them would delay the next server
 
 
 def _say(supervisor: socket.socket, words: bytes) -> None:
-    """To a server that may have ended meanwhile."""
+    """Sends a message to a supervisor that may have ended meanwhile."""
     with contextlib.suppress(OSError):
         supervisor.send(words)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who holds how much of the device's memory, and who waits for some (EffiSha section 6.4)."""
+"""Accounts of the device's memory: holders and waiting requests (EffiSha section 6.4)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from gpushare._core import InvalidInput
 
 @dataclass(frozen=True, eq=False)
 class Ticket:
-    """A place in the queue."""
+    """A waiting request."""
 
     client: int
     bytes: int
 
 
 class MemoryAccounts:
-    """Memory is given out in order of asking: who waits holds up whoever comes later, so that nobody starves.
+    """Memory is granted in the order of requests: later requests wait behind earlier ones, so that none starves.
 
-    Not who holds so much that there is no room for what it waits for, even if all others gave theirs back.
+    Exempt are requests that could not be granted even if all other clients freed their memory, because their own client
+    holds too much.
 
     Args:
-        total_bytes: that can be given out.
-        bytes_per_user: that the clients of one user may hold together; None: as much as there is.
+        total_bytes: bytes that can be allocated.
+        bytes_per_user: limit of the clients of one user together; None: no limit.
     """
 
     def __init__(self, total_bytes: int, bytes_per_user: int | None = None) -> None:
@@ -40,12 +41,12 @@ class MemoryAccounts:
         self._changed = threading.Condition()
 
     def admit(self, client: int, user: str) -> None:
-        """A client of this user may ask from now on."""
+        """Registers a client of this user."""
         with self._changed:
             self._users[client] = user
 
     def forget(self, client: int) -> None:
-        """It has left; what it held has been given back, or will be."""
+        """Removes a client that has left; its memory has been or will be freed."""
         with self._changed:
             self._users.pop(client, None)
 
@@ -56,21 +57,21 @@ class MemoryAccounts:
 
     @property
     def used_bytes(self) -> int:
-        """Of all clients."""
+        """Bytes of all clients."""
         with self._changed:
             return self._held.total()
 
     @property
     def waiting(self) -> int:
-        """Requests that wait."""
+        """Number of waiting requests."""
         with self._changed:
             return len(self._waiting)
 
     def take(self, client: int, amount: int, quota: int | None) -> Ticket | None:
-        """Takes it if that is possible without waiting and without overtaking; else gives a place in the queue.
+        """Takes memory if that needs no waiting and no overtaking; else returns a waiting request.
 
         Raises:
-            InvalidInput: it never will be, or the client would hold more than its quota.
+            InvalidInput: it is more than the device has, or the client would exceed its quota.
         """
         with self._changed:
             self._require_possible(client, amount, quota)
@@ -79,21 +80,21 @@ class MemoryAccounts:
                 self._waiting.append(ticket)
                 return ticket
             self._held[client] += amount
-            self._changed.notify_all()  # who may wait for itself alone now holds up nobody
+            self._changed.notify_all()  # a client that waits for its own memory no longer blocks others
             return None
 
     def leave(self, ticket: Ticket) -> None:
-        """It does not wait any more."""
+        """Removes the request."""
         with self._changed:
             self._waiting.remove(ticket)
             self._changed.notify_all()
 
     def wait_for(self, ticket: Ticket, patience_s: float, is_gone: Callable[[], bool]) -> None:
-        """Takes it once there is room.
+        """Waits for the memory and takes it.
 
         Raises:
-            TimeoutError: there was none in that time; the message says who holds the memory.
-            EOFError: the client is gone.
+            TimeoutError: there was not enough in that time; the message names the holders.
+            EOFError: the client has gone.
         """
         deadline = time.monotonic() + patience_s
         with self._changed:
@@ -101,7 +102,7 @@ class MemoryAccounts:
                 while not self._has_room(ticket):
                     left = deadline - time.monotonic()
                     if is_gone():
-                        raise EOFError("the client is gone")
+                        raise EOFError("the client has gone")
                     if left <= 0:
                         raise TimeoutError(self._too_long(ticket, patience_s))
                     self._changed.wait(left)
@@ -110,7 +111,7 @@ class MemoryAccounts:
                 self.leave(ticket)
 
     def give_back(self, client: int, amount: int) -> None:
-        """Whoever waits for it is woken."""
+        """Frees memory and wakes waiting requests."""
         with self._changed:
             self._held[client] -= amount
             if self._held[client] == 0:
@@ -118,7 +119,7 @@ class MemoryAccounts:
             self._changed.notify_all()
 
     def wake(self) -> None:
-        """Has everybody who waits look whether its client is gone."""
+        """Wakes all waiting requests, so that they check their clients."""
         with self._changed:
             self._changed.notify_all()
 
@@ -126,7 +127,7 @@ class MemoryAccounts:
         return self._held.total() + ticket.bytes <= self.total_bytes and not self._ahead_of(ticket)
 
     def _ahead_of(self, ticket: Ticket) -> list[Ticket]:
-        """Those that are to have memory before it; not those for which others could do nothing."""
+        """The requests that are granted before this one, without those that only their own clients can satisfy."""
         before = takewhile(lambda each: each is not ticket, self._waiting)
         return [each for each in before if self._held[each.client] + each.bytes <= self.total_bytes]
 
@@ -159,7 +160,7 @@ class MemoryAccounts:
 
     def _too_long(self, ticket: Ticket, patience_s: float) -> str:
         others = {client: held for client, held in self._held.items() if client != ticket.client}
-        holders = ", ".join(f"client {client}: {held}" for client, held in sorted(others.items())) or "nobody else"
+        holders = ", ".join(f"client {client}: {held}" for client, held in sorted(others.items())) or "no other client"
         ahead = ", ".join(f"client {each.client} waits for {each.bytes}" for each in self._ahead_of(ticket))
         own = self._held[ticket.client]
         return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status for Prometheus, gathered when it is asked for."""
+"""Prometheus metrics of the status, collected at each request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OF_APPLICATION = {
     "gpushare_turnaround_seconds": ("turnaround_s", 1, "from submission to end, summed over ended jobs"),
     "gpushare_normalized_turnaround": ("ntt", 1, "time with a job in the system over what the ended ones take alone"),
 }
-"""By name: the status's key, what its value is to be multiplied with, and what it is."""
+"""By name: the status's key, a factor for its value, and its description."""
 
 
 class StatusCollector:
@@ -33,7 +33,7 @@ class StatusCollector:
         self._worker = worker
 
     def collect(self) -> Iterator[Any]:
-        """Called by prometheus_client whenever somebody asks."""
+        """Called by prometheus_client for each request."""
         from prometheus_client.core import GaugeMetricFamily
 
         status = status_of(self._worker)
@@ -58,10 +58,10 @@ class StatusCollector:
 
 
 def serve_metrics(worker: Worker, port: int) -> None:
-    """On this port of this machine alone.
+    """Serves metrics on this port, for this machine only.
 
     Raises:
-        InvalidInput: prometheus_client is not installed, or the port cannot be had.
+        InvalidInput: prometheus_client is not installed, or the port cannot be opened.
     """
     try:
         import prometheus_client
@@ -74,5 +74,5 @@ def serve_metrics(worker: Worker, port: int) -> None:
     try:
         prometheus_client.start_http_server(port, addr="127.0.0.1", registry=registry)
     except OSError as error:
-        raise InvalidInput(f"the metrics cannot have port {port}: {error.strerror or error}") from error
+        raise InvalidInput(f"port {port} for metrics cannot be opened: {error.strerror or error}") from error
     LOG.info("metrics of %s: http://127.0.0.1:%d/metrics", worker.device, port)

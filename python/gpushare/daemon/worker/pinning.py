@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arenas that a GPU copies from and to without a detour: their pages are pinned, once."""
+"""Pins the pages of arenas, once, so that a GPU copies without an intermediate buffer."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gpushare.daemon.protocol.arena import Arena
 
 LOG = logging.getLogger("gpushare.daemon.worker.worker")
 LARGEST_PART = 0.5
-"""Of the host's memory, for all clients together: what is pinned cannot be swapped out."""
+"""Part of the host's memory, for all clients together: pinned memory cannot be swapped out."""
 
 
 class Pinning:
-    """Pins arenas for a device. Copies from and to one that is not pinned work as well, but slower.
+    """Pins arenas for a device. Copies with an arena that is not pinned are slower.
 
     Args:
-        device: of the session; a simulated one pins nothing.
-        most_bytes: that may be pinned at a time.
+        device: device of the session; a simulated one pins nothing.
+        most_bytes: limit of pinned bytes.
     """
 
     def __init__(self, device: Any, most_bytes: int | None = None) -> None:
@@ -32,7 +32,7 @@ class Pinning:
         self.pinned_bytes = 0
 
     def pin(self, arena: Arena) -> None:
-        """Until it is closed."""
+        """Pins an arena until it is closed."""
         if self._core is None or not self._take(arena.size):
             return
         try:
@@ -49,13 +49,13 @@ class Pinning:
             return True
 
     def give_back(self, size: int) -> None:
-        """So much is pinned no more."""
+        """Subtracts bytes that are no longer pinned."""
         with self._lock:
             self.pinned_bytes -= size
 
 
 class Pin:
-    """An arena that is pinned."""
+    """A pinned arena."""
 
     def __init__(self, pinning: Pinning, buffer: _core.PinnedBuffer, size: int) -> None:
         self._pinning = pinning
@@ -63,7 +63,7 @@ class Pin:
         self._size = size
 
     def close(self) -> None:
-        """Before the memory is unmapped."""
+        """Unpins it before the memory is unmapped."""
         if self._buffer is not None:
             self._buffer.close()
             self._buffer = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's application, as the worker keeps it."""
+"""The worker's side of an application of a client."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gpushare.daemon.errors import RefusedError
 
 
 class ServedApplication:
-    """An application of the session, and how it fares.
+    """An application of the session, and its accounts.
 
     Args:
-        application: the session's.
-        account: where the port counts its jobs.
-        floor: that it has been promised; 0: none.
-        priority: that it has now.
+        application: the session's application.
+        account: the port's account of its jobs.
+        floor: its least speed; 0: none.
+        priority: its present priority.
     """
 
     def __init__(self, application: Any, account: _core.ApplicationAccount, floor: float, priority: int = 0) -> None:
@@ -31,7 +31,7 @@ class ServedApplication:
 
     @property
     def name(self) -> str:
-        """As the session knows it."""
+        """Its name in the session."""
         return self.application.name
 
     @property
@@ -40,10 +40,10 @@ class ServedApplication:
         return self._account.totals()
 
     def set_priority(self, session: Any, priority: int) -> None:
-        """As its client wants it.
+        """Changes the priority at its client's request.
 
         Raises:
-            RefusedError: an operator has said that it be lower.
+            RefusedError: it is above the limit that an operator has set.
         """
         with self._lock:
             most = self._priority_from_operator
@@ -55,13 +55,13 @@ class ServedApplication:
             self.priority = priority
 
     def set_priority_as_operator(self, session: Any, priority: int) -> None:
-        """Its client cannot go above that any more."""
+        """Changes the priority; its client cannot exceed this value from now on."""
         with self._lock:
             session.set_priority(self.application, priority)
             self.priority = self._priority_from_operator = priority
 
     def does_not_end(self, why: str) -> None:
-        """A block of it does not, as somebody has found: the session fails with that."""
+        """Reports that a block of it does not end, which fails the session."""
         self.application.does_not_end(why)
 
     def cancel(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's array in device memory, as the worker keeps it."""
+"""The worker's side of a client's array."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gpushare.arguments.device_array import DeviceArray
 
 
 class ServedArray:
-    """Its memory goes back when the client has given it up and no job uses it any more, whichever comes last.
+    """An array. Its memory is freed when the client has released it and no job uses it.
 
     Args:
-        array: what it is on the device.
-        on_freed: called once, when the memory has gone back.
+        array: the array on the device.
+        on_freed: called once, when the memory has been freed.
     """
 
     def __init__(self, array: DeviceArray, on_freed: Callable[[], None]) -> None:
@@ -26,7 +26,7 @@ class ServedArray:
         self._lock = threading.Lock()
 
     def use(self) -> DeviceArray:
-        """For a job or a copy, until :meth:`used`."""
+        """Marks it as used by a job or a copy, until :meth:`used`."""
         with self._lock:
             if self._given_up:
                 raise InvalidInput("this array has been freed: make another")
@@ -34,11 +34,11 @@ class ServedArray:
         return self.array
 
     def used(self) -> None:
-        """A job or a copy has ended."""
+        """Marks the end of a job or a copy."""
         self._change(users=-1)
 
     def give_up(self) -> None:
-        """The client does not need it any more."""
+        """Marks it as released by the client."""
         self._change(given_up=True)
 
     def _change(self, users: int = 0, given_up: bool = False) -> None:

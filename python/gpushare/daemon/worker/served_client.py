@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client, as the worker serves it: one thread reads what it asks and answers, tables hold what is its own.
+"""The worker's side of a client: one thread reads its requests and answers, tables hold its objects.
 
-Its launches come through its port, past this thread and past Python.
+Launches come through its port, without this thread and without Python.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ LONGEST_WAIT_S = 3600.0
 
 
 class ServedClient:
-    """A connection and all that belongs to it.
+    """A connection and all objects of its client.
 
     Attributes:
-        number: told from others of this worker by it.
-        grant: who it is and what it may do.
+        number: unique within this worker.
+        grant: identity and permissions.
         port: its rings.
-        kernels: that it has told the worker of.
-        bytes_of_variables: that its kernels have in device memory.
+        kernels: its registered kernels.
+        bytes_of_variables: bytes of its kernels' variables in device memory.
         code: its kernels' variables, and the kernels that use them; None on a simulated device.
-        programs: those of its applications that are programs, as they are scheduled.
+        programs: its applications that are programs, as they are scheduled.
     """
 
     def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
@@ -66,11 +66,11 @@ class ServedClient:
 
     @property
     def suffix(self) -> str:
-        """Of the names that its applications have in the session."""
+        """The suffix of its applications' names in the session."""
         return f"@{self.number}"
 
     def serve(self) -> None:
-        """Answers until the client ends, says what is no message, or does not read."""
+        """Answers until the client ends, sends an invalid message, or does not read."""
         why = "has ended"
         try:
             self._welcome()
@@ -85,33 +85,35 @@ class ServedClient:
             self._leave(why)
 
     def turn_away(self, error: Exception) -> None:
-        """Answers nothing but this."""
+        """Sends only this error and closes."""
         self.refuse(self.grant.hello, error)
         self.close_ends()
         self._leave(f"was turned away: {error}")
 
     def answer_with(self, number: int, ask: Callable[[], Any]) -> None:
-        """Answers the request of this number with what ``ask`` returns or raises; None is no answer yet."""
+        """Answers this request with the result or error of ``ask``; None means that the answer comes later."""
         try:
             answer = ask()
         except ProtocolError:
             raise
         except Exception as error:
             LOG.debug("client %d: %s", self.number, error)
-            if not self.worker.heed(error):  # else it was somebody's kernel, and every client hears whose
+            if not self.worker.heed(error):  # otherwise the session has failed, and every client receives the reason
                 self.refuse(number, error)
         else:
             if answer is not None:
                 self.reply(number, answer)
 
     def answer_later(self, answer: Callable[[], None]) -> None:
-        """Has a thread of its own wait and answer, so that the client can ask for other things meanwhile.
+        """Answers in a separate thread, which may wait, so that the client can make other requests meanwhile.
 
         Raises:
-            InvalidInput: too many do already.
+            InvalidInput: the client has too many waiting requests.
         """
         if not self._may_wait.acquire(blocking=False):
-            raise InvalidInput(f"{MOST_WAITING_REQUESTS} arrays and histories of this client are waited for already")
+            raise InvalidInput(
+                f"{MOST_WAITING_REQUESTS} requests of this client for arrays and histories are waiting already"
+            )
         try:
             threading.Thread(target=self._wait_and_answer, args=[answer], daemon=True).start()
         except BaseException:
@@ -125,14 +127,14 @@ class ServedClient:
             self._may_wait.release()
 
     def reply(self, number: int, answer: Any, descriptors: Sequence[int] = ()) -> None:
-        """Answers it; a client that is gone hears nothing."""
+        """Sends an answer; does nothing if the client has gone."""
         try:
             self._tell({"id": number, "ok": answer}, descriptors)
         except ProtocolError as error:
             self.refuse(number, InvalidInput(f"the answer is too large: {error}"))
 
     def reply_in_file(self, number: int, content: bytes) -> None:
-        """Answers it with what may be too large for a message."""
+        """Sends an answer that may be too large for a message in a shared file."""
         arena = Arena.made(len(content))
         try:
             arena.view[: len(content)] = content
@@ -141,29 +143,32 @@ class ServedClient:
             arena.close()
 
     def refuse(self, number: int, error: BaseException) -> None:
-        """Answers it with an error."""
+        """Sends an error as the answer."""
         self._tell({"id": number, "error": as_message(error)})
 
     def lost(self, error: Exception, culprit: str | None = None) -> None:
-        """Tells the client that the worker ends. What it means for each job has been said through the rings.
+        """Tells the client that the worker ends. The ends of its jobs have been sent through the rings.
 
-        Where it could not be, jobs of the ``culprit`` are to blame, if that is an application of this client.
+        Where they could not be sent, jobs of the ``culprit`` are taken as failed, if that is an application of this
+        client.
         """
-        again = WorkerLostError(f"the worker has ended, and with it what was on the GPU: {error}; submit again")
+        again = WorkerLostError(f"the worker has ended, and its arrays and jobs are lost: {error}; submit again")
         event: Message = {"event": "lost", "error": as_message(again), "failure": as_message(error)}
         if culprit is not None and culprit.endswith(self.suffix):
             event["culprit"] = culprit.removesuffix(self.suffix)
         self._tell(event)
 
     def drop(self, why: str) -> None:
-        """Ends its connection."""
+        """Closes its connection."""
         self._tell({"event": "dropped", "error": as_message(ProtocolError(why))})
         self.channel.close()
 
     def require_operator(self) -> None:
-        """Raise RefusedError unless it may change what concerns others."""
+        """Raises RefusedError unless it may change settings of other clients."""
         if not self.grant.is_operator:
-            raise RefusedError(f"user {self.grant.user} is not among the server's 'operators', who may do this")
+            raise RefusedError(
+                f"user {self.grant.user} is not among the server's 'operators', which this request needs"
+            )
 
     def _welcome(self) -> None:
         welcome = {
@@ -175,16 +180,16 @@ class ServedClient:
             "memory_bytes": self.grant.memory_bytes,
         }
         try:
-            self.reply(self.grant.hello, welcome, self._ends)  # its memory and its doorbell
+            self.reply(self.grant.hello, welcome, self._ends)  # the ring's memory and its eventfd
         finally:
             self.close_ends()
         self._log("client %d: process %d of user %s", self.number, self.grant.pid, self.grant.user)
 
     def _take_variables(self, amount: int) -> None:
-        """They count as arrays do, but are not waited for.
+        """Counts variables like arrays, but without waiting.
 
         Raises:
-            InvalidInput: there is no room.
+            InvalidInput: there is not enough memory.
         """
         accounts = self.worker.accounts
         try:
@@ -207,7 +212,7 @@ class ServedClient:
             self.bytes_of_variables = 0
 
     def close_ends(self) -> None:
-        """The client's own: as long as they are open here, nobody notices that they are closed there."""
+        """Closes the client's descriptors here: while they are open, the client's own close has no effect."""
         close_all(self._ends)
         self._ends = []
 
@@ -229,20 +234,20 @@ class ServedClient:
             self.channel.send(message, descriptors)
         except ProtocolError:
             raise
-        except OSError as error:  # whoever receives sees that too, and the client leaves
-            LOG.debug("client %d cannot be told: %s", self.number, error)
+        except OSError as error:  # the receiving thread detects it too, and removes the client
+            LOG.debug("client %d cannot be notified: %s", self.number, error)
 
     def _leave(self, why: str) -> None:
-        """Its work stops at the next block boundary, and then its memory goes back."""
+        """Stops its work at the next block boundary, and then frees its memory."""
         self.is_gone.set()
         self.channel.close()
         self.worker.accounts.wake()
         for program in self.programs:
             program.close()
-        self.worker.ports.remove(self.port_number)  # which withdraws its applications
+        self.worker.ports.remove(self.port_number)  # this withdraws its applications
         self.port.remove_arrays()
         while not self.port.wait_idle(LONGEST_WAIT_S):
-            pass  # the watchdog ends what does not
+            pass  # the watchdog ends blocks that do not end
         for arena in self.arenas:
             arena.close()
         self.channel.release()
@@ -250,7 +255,7 @@ class ServedClient:
         self.kernels.clear()
         self._give_back_variables()
         self.worker.forget(self)
-        del self.port  # its memory goes now, and not when somebody has forgotten this client
+        del self.port  # frees its memory now, not when the last reference to this client is dropped
         self._log("client %d %s", self.number, why)
 
     def _log(self, words: str, *given: object) -> None:
@@ -258,7 +263,7 @@ class ServedClient:
 
 
 def descriptor_in(descriptors: list[int]) -> int:
-    """The one that had to come with the message, which is then the caller's to close."""
+    """The one descriptor that the message must have; the caller has to close it."""
     if len(descriptors) != 1:
         raise InvalidInput(f"this request needs one descriptor beside it, got {len(descriptors)}")
     return descriptors.pop()

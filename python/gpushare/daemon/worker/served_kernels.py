@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client's kernels, as the worker keeps them."""
+"""The worker's side of a client's kernels."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class ServedKernel:
-    """It is unloaded once the client has given it up and no launch uses it any more, and counts until then.
+    """A kernel that is unloaded once the client has released it and no launch uses it; it counts until then.
 
     Args:
-        kernel: a :class:`gpushare.Kernel`, or a model of one.
-        on_unloaded: called once that is so.
+        kernel: a :class:`gpushare.Kernel`, or a :class:`gpushare.KernelModel`.
+        on_unloaded: called once, when it is unloaded.
 
     Attributes:
-        kernel: likewise.
-        module: tells its variables from those of others; None where it has none, or has not been loaded.
-        code: as it is loaded on a GPU. With variables, the client's other code keeps it.
-        launches: what the client was told of launches with this block and dynamic shared memory.
+        kernel: the kernel or model.
+        module: identity of its module's variables; None where it has none, or has not been loaded.
+        code: its loaded code on a GPU. With variables, the client's other code holds it.
+        launches: the answers about launches, by block and dynamic shared memory.
     """
 
     def __init__(self, kernel: Any, on_unloaded: Callable[[], None]) -> None:
@@ -45,14 +45,14 @@ class ServedKernel:
         self._lock = threading.Lock()
 
     def use(self) -> Callable[[], None]:
-        """Keeps it loaded until what is returned is called."""
+        """Holds it loaded until the returned function is called."""
         use = object()
         with self._lock:
             self._uses.add(use)
         return partial(self._end, use)
 
     def give_up(self) -> None:
-        """The client does not need it any more."""
+        """Marks it as released by the client."""
         self._end(self._of_client)
 
     def _end(self, use: object) -> None:
@@ -67,14 +67,14 @@ class ServedKernel:
 
 
 class ServedKernels:
-    """By the numbers that the client knows them by. Those of all clients of a user count together.
+    """Kernels by the client's numbers. The limits count those of all clients of a user together.
 
     Args:
-        client: whose they are.
+        client: the client.
 
     Attributes:
-        count: how many there are, with those that the client has given up and launches under way use.
-        bytes: that sources, options and code of these take.
+        count: number of kernels, with released ones that launches still use.
+        bytes: bytes of their sources, options and code.
     """
 
     def __init__(self, client: ServedClient) -> None:
@@ -87,7 +87,7 @@ class ServedKernels:
         return self._table[number]
 
     def add(self, kernel: Kernel | KernelModel, amount: int) -> int:
-        """The number of a new one, whose source and options take so many bytes.
+        """Adds a kernel with ``amount`` bytes of source and options; returns its number.
 
         Raises:
             InvalidInput: the user has too many.
@@ -110,10 +110,10 @@ class ServedKernels:
             raise
 
     def loaded(self, number: int) -> ServedKernel:
-        """The kernel of this number, compiled and loaded; a model is as it is.
+        """The kernel of this number, compiled and loaded; a model needs neither.
 
         Raises:
-            InvalidInput: or CompileError: why it cannot be.
+            InvalidInput: it cannot be loaded; or a CompileError.
         """
         served, session = self[number], self._client.worker.session.kernels
         if isinstance(served.kernel, Kernel):
@@ -122,7 +122,7 @@ class ServedKernels:
         return served
 
     def shaped(self, number: int, block: Extent, shared_bytes: int) -> dict[str, Any]:
-        """What the client is told of launches of this kernel, of which its port knows from now on."""
+        """The answer about launches of this kernel with this block, which the client's port accepts from now on."""
         served = self.loaded(number)
         key = block, shared_bytes
         if key not in served.launches:
@@ -145,10 +145,10 @@ class ServedKernels:
             raise
 
     def unload(self, number: int, after: int) -> None:
-        """The client has given it up: it is unloaded when the launches up to that job have ended.
+        """Releases a kernel: it is unloaded when the launches up to that job have ended.
 
         Raises:
-            InvalidInput: there is none of this number, or it has variables: these are the client's until it ends.
+            InvalidInput: there is none of this number, or it has variables, which last as long as the client.
         """
         served, client = self[number], self._client
         if client.code is not None and client.code.has_module(served.module):
@@ -159,13 +159,13 @@ class ServedKernels:
         self._table.take(number).give_up()
 
     def clear(self) -> None:
-        """The client has gone. What its port has is unloaded with that."""
+        """Removes all kernels of a client that has gone. Those of its port are unloaded with the port."""
         for each in self._table:
             each.give_up()
-        self._table.clear()  # each knows this client, by whom it is compiled
+        self._table.clear()  # the kernels reference this client through their compile functions
 
     def _compiled(self, kernel: Kernel, arch: str) -> CompiledKernel:
-        """In the client's turn; not any more once it is gone."""
+        """Compiles a kernel through the queue; raises once the client has gone."""
         client = self._client
         made = client.worker.compilations.compile(
             kernel, arch, client.grant.user, client.number, client.channel.is_over

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The session of a server's programs. It needs no GPU: the programs themselves launch, when it lets them."""
+"""The session of a server's programs. It needs no GPU: the programs launch their kernels when it admits them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpushare.daemon.worker.served_session import ServedSession
 
 @dataclass(frozen=True)
 class ProgramDevice:
-    """What a worker wants to know of a device.
+    """The device description for a worker.
 
     Attributes:
-        name: of the device.
-        description: for policies: eight SMs with room for a block each.
+        name: name of the device.
+        description: for policies: eight SMs with room for one block each.
     """
 
     name: str
@@ -27,8 +27,8 @@ class ServedPrograms(ServedSession):
     """Programs that share the GPUs of this machine.
 
     Args:
-        policy: that decides which may go on.
-        ordering: of their pieces of work.
+        policy: the policy that admits programs.
+        ordering: ordering of their pieces of work.
     """
 
     def __init__(self, policy: str, ordering: str) -> None:
@@ -46,10 +46,10 @@ class ServedPrograms(ServedSession):
         """Schedules a program from now on, until the port is closed.
 
         Args:
-            application: what it is in the session.
-            page: the descriptor of the memory that its processes map; it remains the caller's.
+            application: its application in the session.
+            page: descriptor of the memory that its processes map; it remains the caller's.
 
         Raises:
-            InvalidInput: the memory is no page of a program.
+            InvalidInput: the memory is not a program's page.
         """
         return _core.ProgramPort(self.sink, self._programs, application, page)

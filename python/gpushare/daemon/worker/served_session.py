@@ -69,33 +69,33 @@ class ServedSession:
     def application(
         self, name: str, priority: int, terms: Terms, owner: str, owner_weight: float
     ) -> _core.ServedApplication:
-        """A new one of this owner's, as ports take it.
+        """Opens an application of this owner, for ports.
 
         Raises:
-            PolicyError: the policy has no use for this priority.
+            PolicyError: the policy has no priorities.
         """
         _core.require_priority(self._policy, name, priority)
         given = terms.core | {"owner": owner, "owner_weight": owner_weight}
         return self.sink.application(_core.Application(name, [], priority=priority, **given))
 
     def set_priority(self, application: _core.ServedApplication, priority: int) -> None:
-        """From now on."""
+        """Changes a priority."""
         _core.require_priority(self._policy, application.name, priority)
         application.set_priority(priority)
 
     def set_policy(self, policy: str) -> None:
-        """Another policy from now on."""
+        """Changes the policy."""
         self.sink.session.set_policy(policy)
         self._policy = policy
 
     def status(self) -> _core.SessionStatus:
-        """What is going on."""
+        """The present state."""
         return self.sink.session.status()
 
     def history(self, seconds: float) -> _core.SessionPast:
-        """What was done in these last seconds."""
+        """The history of the last seconds."""
         return self.sink.session.history(round(seconds * 1e9))
 
     def raise_failure(self, timeout_s: float) -> None:
-        """Raises what the session has failed with, once it has."""
+        """Raises the session's error once it has failed."""
         self.sink.raise_failure(timeout_s)

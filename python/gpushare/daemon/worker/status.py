@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes on in a worker, as plain values: for ``gpushare status``, ``gpushare top`` and Prometheus."""
+"""The status of a worker as plain values, for ``gpushare status``, ``gpushare top`` and Prometheus."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FIELDS = (
     "remaining_ns",
     "is_late",
 )
-"""Of an application, as the session's status has them."""
+"""Fields of an application that are copied from the session's status."""
 
 
 def status_of(worker: Worker) -> dict[str, Any]:
-    """Times in seconds since 1970, durations in seconds or, where the name says so, in nanoseconds."""
+    """The status. Times are seconds since 1970, durations seconds or, where the name says so, nanoseconds."""
     clients = worker.clients
     status = worker.session.status()
     known = {each.name: _fields(each) for each in status.applications}
@@ -84,5 +84,5 @@ def _client(client: ServedClient) -> dict[str, Any]:
 
 
 def _fields(application: Any) -> dict[str, Any]:
-    """What the session tells of it."""
+    """The fields of an application from the session."""
     return {name: getattr(application, name) for name in FIELDS}

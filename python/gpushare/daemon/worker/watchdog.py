@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds blocks that do not end: the GPU cannot be taken away from one, so that it would be lost to everybody."""
+"""Detects blocks that do not end: they cannot be preempted, so the GPU would be lost to all clients."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("gpushare.daemon.worker.watchdog")
 ON_DEVICE = ("running", "leaving")
 TIME_TO_BLAME_S = 5.0
-"""Others are given a moment to stop at a block boundary."""
+"""Time for other launches to stop at a block boundary, in seconds."""
 LOOKS = 10
-"""In the time that a block is given."""
+"""Checks within the longest time of a block."""
 
 
 class Watchdog:
-    """Looks at the progress of every application that has blocks on the device.
+    """Checks the progress of every application that has blocks on the device.
 
-    An application that waits for room makes no progress either, so only those that hold some are suspected.
+    An application that waits for room makes no progress either, so only those with resident blocks are checked.
     """
 
     def __init__(self, patience_s: float) -> None:
@@ -33,7 +33,7 @@ class Watchdog:
         self._seen: dict[str, tuple[Any, float]] = {}
 
     def look(self, applications: list[dict[str, Any]], now_s: float) -> str | None:
-        """The application that has not moved for too long while it was on the device."""
+        """The application with resident blocks that has made no progress for too long."""
         running = {each["name"]: _progress(each) for each in applications if each.get("state") in ON_DEVICE}
         self._seen = {name: seen for name, seen in self._seen.items() if name in running}
         for name, progress in running.items():
@@ -50,7 +50,7 @@ def _progress(application: dict[str, Any]) -> Any:
 
 
 def watch(worker: Worker) -> None:
-    """Starts a thread that ends the worker if a block does not."""
+    """Starts a thread that ends the worker if a block does not end."""
     threading.Thread(target=_watch, args=[worker], name="watchdog", daemon=True).start()
 
 
@@ -62,14 +62,14 @@ def _watch(worker: Worker) -> None:
         try:
             name = watchdog.look(status_of(worker)["applications"], time.monotonic())
         except Exception:
-            LOG.exception("the watchdog cannot look")
+            LOG.exception("the watchdog cannot read the status")
             continue
         if name is not None:
             _end(worker, name, f"no block of it has ended for {patience_s:g} s")
 
 
 def _end(worker: Worker, name: str, why: str) -> None:
-    """The session knows which job of the application it is, and tells all of them, if it still can."""
+    """Fails the application's jobs through the session, which knows them, if that is still possible."""
     for application in (each for client in worker.clients for each in client.applications if each.name == name):
         application.does_not_end(why)
     try:

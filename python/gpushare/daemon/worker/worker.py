@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that holds one GPU, and with it everything that a faulting kernel takes along.
+"""The worker process, which holds one GPU and ends if a kernel faults.
 
-It serves the clients that the supervisor hands over, and ends when the supervisor does, or when the GPU can do no more.
+It serves the clients that the supervisor passes to it, and ends when the supervisor does, or when the GPU has failed.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from gpushare.files.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker.worker")
 EXIT_FAULT = 71
-"""The GPU is lost to the process; another one can use it."""
+"""Exit status after a failure: the GPU is unusable in this process, but usable in another one."""
 TIME_TO_SAY_SO_S = 1.0
 TIME_TO_BLAME_S = 1.0
-"""A request that copies may fail before the session has noticed the fault, and only the session knows who was there."""
+"""Time for the session to notice a fault that a copy reports first, in seconds; only the session knows the jobs."""
 LONGEST_WAIT_S = 3600.0
 
 OpenSession = Callable[[str, str, str], Any]
-"""Of a device, a policy, and an ordering."""
+"""Opens a session from a device, a policy, and an ordering."""
 
 
 class Worker:
@@ -52,11 +52,11 @@ class Worker:
 
     Attributes:
         device: its name.
-        session: of all clients.
-        accounts: of the device's memory.
-        pinning: of shared memory.
-        history: looks at its status.
-        alone_times: what turnarounds are normalized by.
+        session: the session of all clients.
+        accounts: accounts of the device's memory.
+        pinning: pins shared memory.
+        history: snapshots of its status.
+        alone_times: runtimes alone, by which turnarounds are normalized.
         ports: the clients' rings, which a thread without Python serves.
         compilations: of all clients' kernels.
         handlers: what is done about each request.
@@ -78,7 +78,7 @@ class Worker:
         self.compilations = Compilations(settings)
         self.handlers = HANDLERS
         self.released = _core.ReleaseQueue()
-        self.opening = threading.RLock()  # what is released in between may need it
+        self.opening = threading.RLock()  # reentrant: releases within the block may need it
         self.started_s = time.time()
         self.job_pools = JobPools(settings)
         self._histories: dict[str, LimitedShare] = {}
@@ -89,22 +89,22 @@ class Worker:
 
     @property
     def clients(self) -> list[ServedClient]:
-        """Those that are connected."""
+        """The connected clients."""
         with self._lock:
             return list(self._clients.values())
 
     def clients_of(self, user: str) -> list[ServedClient]:
-        """Those of this user that are connected."""
+        """The connected clients of this user."""
         return [each for each in self.clients if each.grant.user == user]
 
     def history_turn(self, client: ServedClient) -> AbstractContextManager[None]:
-        """Users have equal parts of what time there is for histories, and those of one user take turns."""
+        """Waits for the limiter of histories: users have equal parts of the time; a user's clients are serialised."""
         users = {each.grant.user for each in self.clients} | {client.grant.user}
         pace = self._histories.setdefault(client.grant.user, LimitedShare())
         return pace.turn(MOST_SHARE_OF_HISTORIES / len(users), client.is_gone)
 
     def serve(self, supervisor: socket.socket) -> None:
-        """Takes clients until the supervisor ends."""
+        """Accepts clients until the supervisor ends."""
         for work in (self._release, self._drop_gone, self._heed_session):
             threading.Thread(target=work, name=work.__name__, daemon=True).start()
         while True:
@@ -118,18 +118,18 @@ class Worker:
             self._take(data, descriptors)
 
     def _take(self, data: bytes, descriptors: list[int]) -> None:
-        if not descriptors:  # so it could not be received, and is lost: whoever it was of connects again
+        if not descriptors:  # the connection could not be received and is lost; its client connects again
             LOG.error("%s has no descriptors left for another client", self.device)
             return
         channel = Channel(socket.socket(fileno=descriptors.pop()))
         try:
             grant = checked(unpacked(data), Grant)
         except (ProtocolError, ValueError):
-            LOG.exception("the supervisor says what is no grant")
+            LOG.exception("the supervisor's message is not a grant")
             return
         try:
             client = self._added(channel, grant)
-        except Exception as error:  # of whatever kind: the other clients go on
+        except Exception as error:  # any exception: the other clients are not affected
             LOG.info("a client of user %s is refused: %s", grant.user, error, extra={"user": grant.user})
             _refuse(channel, grant, error)
             return
@@ -143,7 +143,7 @@ class Worker:
             self._require_place(grant.user)
             try:
                 client = ServedClient(self, self._next_client, channel, grant)
-            except Exception as error:  # for one, there are no descriptors for its rings
+            except Exception as error:  # for example, no descriptors are left for its rings
                 raise RefusedError(f"{self.device} cannot take another client: {error}") from error
             self._clients[self._next_client] = client
             self.accounts.admit(client.number, grant.user)
@@ -163,7 +163,7 @@ class Worker:
             )
 
     def forget(self, client: ServedClient) -> None:
-        """It is gone, and nothing of it is left."""
+        """Removes a client after its resources have been freed."""
         with self._lock:
             del self._clients[client.number]
             self.accounts.forget(client.number)
@@ -171,10 +171,10 @@ class Worker:
             self.compilations.forget(client.grant.user)
 
     def set_policy(self, policy: str) -> None:
-        """Of the session, from now on.
+        """Changes the session's policy.
 
         Raises:
-            PolicyError: it has no use for the priority of an application, perhaps one that has not arrived yet.
+            PolicyError: it has no priorities, and an application has one, perhaps before its first launch.
         """
         for client in self.clients:
             for application in list(client.applications):
@@ -182,14 +182,14 @@ class Worker:
         self.session.set_policy(policy)
         LOG.info("policy %s instead of %s", policy, self.policy)
         self.policy = policy
-        self.history.looked(look_at(self))  # traces say when
+        self.history.looked(look_at(self))  # traces show the time of the change
 
     def _release(self) -> None:
         while True:
             self.released.release(LONGEST_WAIT_S)
 
     def _drop_gone(self) -> None:
-        """Whoever breaks the rings' protocol, or lets go of them, has no use for the rest of its connection."""
+        """Closes connections of clients that violate the rings' protocol or have closed them."""
         while True:
             gone = self.ports.wait_gone(LONGEST_WAIT_S)
             if gone is not None:
@@ -202,7 +202,7 @@ class Worker:
                 client.drop(why)
 
     def _heed_session(self) -> None:
-        """What the session fails with ends the worker: it serves nobody any more."""
+        """Ends the worker when the session fails."""
         while True:
             try:
                 self.session.raise_failure(LONGEST_WAIT_S)
@@ -210,10 +210,10 @@ class Worker:
                 return self.fail(error)
 
     def heed(self, error: Exception) -> bool:
-        """Ends the worker if a request failed because the session has: then every other one would, too.
+        """Ends the worker if a request failed because the session has: further requests would fail, too.
 
         Returns:
-            whether it ends, if another thread is about to do that.
+            whether another thread is about to end it.
         """
         if not isinstance(error, DeviceError | PolicyError):
             return False
@@ -228,11 +228,11 @@ class Worker:
         return True
 
     def fail(self, error: Exception, culprit: str | None = None) -> None:
-        """Tells every client why, and ends the process. Never returns but to those who come second.
+        """Sends every client the reason and ends the process; returns only in threads after the first.
 
         Args:
-            error: what it ends with.
-            culprit: the application to blame, where the session cannot tell its jobs.
+            error: the reason.
+            culprit: the application that caused it, where the session cannot end its jobs.
         """
         if not self._ending.acquire(blocking=False):
             return
@@ -243,7 +243,7 @@ class Worker:
         deadline = time.monotonic() + TIME_TO_SAY_SO_S
         for thread in telling:
             thread.join(max(deadline - time.monotonic(), 0))
-        os._exit(EXIT_FAULT)  # no destructor: they would wait for a GPU that does not answer
+        os._exit(EXIT_FAULT)  # no destructors: they would wait for a GPU that does not answer
 
 
 def _refuse(channel: Channel, grant: Grant, error: Exception) -> None:
@@ -253,7 +253,7 @@ def _refuse(channel: Channel, grant: Grant, error: Exception) -> None:
 
 
 def is_healthy(session: Any) -> bool:
-    """Can its device still be used? A simulated one always can."""
+    """Whether its device can still be used; a simulated one always can."""
     return getattr(getattr(session.device, "core", None), "is_healthy", True)
 
 

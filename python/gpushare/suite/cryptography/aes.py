@@ -22,7 +22,7 @@ STATES = {"small": 1_001, "large": 1 << 22}
 
 
 def mixed_table(substitution: np.ndarray, mix: tuple[int, ...]) -> np.ndarray:
-    """What each byte of the first row, once substituted, adds to the four bytes of the mixed column."""
+    """The contribution of each substituted byte of the first row to the four bytes of the mixed column."""
     rows = [fips_197.PRODUCTS[mix[-row % 4]][substitution].astype(np.uint32) << np.uint32(8 * row) for row in range(4)]
     return np.bitwise_or.reduce(rows)
 

@@ -14,9 +14,9 @@ import numpy as np
 
 ROUNDS = 10
 BLOCK_BYTES = 16
-BLOCKS_AT_ONCE = 1 << 14  # what fits a core's cache
+BLOCKS_AT_ONCE = 1 << 14  # fits a core's cache
 MIX, INVERSE_MIX = (2, 3, 1, 1), (14, 11, 13, 9)
-"""How much of the bytes below it a byte gets, its own first; columns wrap around."""
+"""Multiples of the bytes below that a byte gets, its own first; columns wrap around."""
 
 
 def times_two(byte: int) -> int:

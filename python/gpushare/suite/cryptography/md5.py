@@ -23,7 +23,7 @@ ROUNDS, MESSAGE_WORDS = 64, 16
 START = np.array([0x67452301, 0xEFCDAB89, 0x98BADCFE, 0x10325476], np.uint32)
 SINES = (np.abs(np.sin(np.arange(1, ROUNDS + 1))) * 2**32).astype(np.uint32)
 ROTATIONS = np.array([7, 12, 17, 22, 5, 9, 14, 20, 4, 11, 16, 23, 6, 10, 15, 21], np.uint32)
-KEYS_AT_ONCE = 1 << 15  # what fits a core's cache
+KEYS_AT_ONCE = 1 << 15  # fits a core's cache
 NO_MATCH = -1
 
 

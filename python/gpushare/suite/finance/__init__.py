@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Option prices, and the random numbers they are simulated with."""
+"""Option prices, and random numbers for their simulation."""
 
 from gpushare.suite.finance import binomial_options, black_scholes, philox_random, quasirandom
 

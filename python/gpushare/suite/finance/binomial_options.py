@@ -18,13 +18,13 @@ OPTIONS = {"small": 10, "large": 1_584}
 STEPS = {"small": 300, "large": 2_048}
 RATE, VOLATILITY = 0.02, 0.30
 TOLERANCE = 1e-4
-"""Prices go up to 100. The values at expiry come from expf, whose argument (within 30) is rounded to 1e-6 and which
+"""Prices go up to 100. The values at expiry come from expf: its argument (within 30) is rounded to 1e-6, and it
 errs by 2e-7; from there on both sides round alike, and the price is a mean of those values."""
-OPTIONS_AT_ONCE = 16  # what fits a core's cache
+OPTIONS_AT_ONCE = 16  # fits a core's cache
 
 
 def terms_of(years: np.ndarray, steps: int) -> dict[str, np.ndarray]:
-    """What a step does to an option: the logarithm of a move up, and the discounted probabilities of both moves."""
+    """Constants of an option's step: the logarithm of a move up, and the discounted probabilities of both moves."""
     step = years / steps
     log_move = VOLATILITY * np.sqrt(step)
     up, down, growth = np.exp(log_move), np.exp(-log_move), np.exp(RATE * step)

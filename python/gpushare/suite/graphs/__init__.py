@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Graphs, trees, and tables filled along their dependencies."""
+"""Graphs, trees, and dynamic programming."""
 
 from gpushare.suite.graphs import b_plus_tree, bfs, needleman_wunsch, page_view_count, pathfinder
 

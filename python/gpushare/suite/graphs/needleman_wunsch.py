@@ -21,7 +21,7 @@ LENGTH = {"small": 80, "large": 32}
 PAIRS = {"small": 10, "large": 200_000}
 DIAGONAL = {"small": 6, "large": 1}
 DISTINCT_PAIRS = 2_000
-"""The rest repeats them, so that the score matrices are built in time."""
+"""Number of different pairs; the rest repeats them, so that the score matrices are computed quickly."""
 
 
 def score_matrices(down: np.ndarray, across: np.ndarray, similarity: np.ndarray, gap: int) -> np.ndarray:
@@ -38,7 +38,7 @@ def score_matrices(down: np.ndarray, across: np.ndarray, similarity: np.ndarray,
 
 
 def _known_after(length: int, diagonal: int) -> np.ndarray:
-    """Which scores are there after this diagonal of tiles; the first row and column always."""
+    """Scores that are known after this diagonal of tiles; the first row and column always are."""
     tile = np.arange(-1, length) // TILE
     return (tile[:, np.newaxis] + tile <= diagonal) | (tile[:, np.newaxis] < 0) | (tile < 0)
 

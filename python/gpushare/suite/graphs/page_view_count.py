@@ -25,7 +25,7 @@ LINES_AT_ONCE = 1 << 16
 
 
 def visits(log: np.ndarray, line_starts: np.ndarray, counters: int) -> np.ndarray:
-    """The reference: how many lines hash to each counter."""
+    """The reference: the number of lines that hash to each counter."""
     counts = np.zeros(counters, np.uint32)
     for first in range(0, line_starts.size - 1, LINES_AT_ONCE):
         hashes = hashes_of(log, line_starts[first : first + LINES_AT_ONCE + 1])

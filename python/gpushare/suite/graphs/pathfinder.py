@@ -21,7 +21,7 @@ UNREACHABLE = np.iinfo(np.int32).max
 
 
 def costs_below(costs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The reference: to each column of a row one comes from the three above it."""
+    """The reference: each column of a row is reached from the three above it."""
     for row in weights:
         sides = np.pad(costs, 1, constant_values=UNREACHABLE)
         costs = np.minimum(np.minimum(sides[:-2], costs), sides[2:]) + row

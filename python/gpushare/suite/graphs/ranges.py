@@ -7,7 +7,7 @@ import numpy as np
 
 
 def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """For each start as many numbers from it on as its length says.
+    """Consecutive numbers from each start, as many as its length.
 
     >>> ranges(np.array([10, 5, 7]), np.array([3, 0, 2]))
     array([10, 11, 12,  7,  8])

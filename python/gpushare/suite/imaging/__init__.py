@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures: computed, compressed, filtered, compared."""
+"""Images: computing, compressing, filtering, comparing."""
 
 from gpushare.suite.imaging import dct_8x8, dwt_2d, dxtc, leukocyte, mandelbrot, nlm_denoise, ray_trace, sad, srad
 

@@ -18,7 +18,7 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 THREADS = 64
 TILE = (32, 16)
 SHAPE = {"small": (83, 117), "large": (10_240, 10_240)}
-PATTERN = 1_024  # the side of what a large image repeats; divides its sides
+PATTERN = 1_024  # the side of the repeated pattern of a large image; divides its sides
 ROWS_AT_ONCE = 64
 FRACTION_BITS, EXTRA_BITS = 13, 2
 STEPS = np.array([

@@ -15,7 +15,7 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 THREADS = 256
 TILE = (32, 32)
 SHAPE = {"small": (77, 130), "large": (10_001, 9_999)}
-PATTERN = 1_024  # the side of what a large image repeats
+PATTERN = 1_024  # the side of the repeated pattern of a large image
 COLUMNS_AT_ONCE = 64
 
 

@@ -17,7 +17,7 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 
 THREADS = 64
 TILES = {"small": (12, 16), "large": (128, 128)}
-TILES_AT_ONCE = 16  # what fits a core's cache
+TILES_AT_ONCE = 16  # fits a core's cache
 POWER_STEPS = 8
 STEPS = np.array([31, 63, 31], np.float32)
 # The share of the first end, in thirds, for each of 16 colours in order: it never rises.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradient inverse coefficient of variation (GICOV) over sampled circles: where to look for leukocytes in a frame.
+"""Gradient inverse coefficient of variation (GICOV) over sampled circles, which detects leukocytes in a frame.
 
 Source: N. Ray, S. T. Acton, K. Ley, Tracking leukocytes in vivo with shape and size constrained active contours, IEEE
 Transactions on Medical Imaging 2002; the detection kernel of Leukocyte in S. Che et al., Rodinia, IISWC 2009, with its
-seven circles of 150 points, a line of the frame per block. Its tracking of the cells found is not here. Both sides
-round every fp32 operation on its own.
+seven circles of 150 points, a line of the frame per block. Its tracking of the cells is not part of it. Both sides
+round every fp32 operation separately.
 """
 
 from __future__ import annotations

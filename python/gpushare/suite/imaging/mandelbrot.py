@@ -16,7 +16,7 @@ BLOCK = (16, 16, 1)
 SHAPE = {"small": (40, 50), "large": (4_096, 4_096)}
 LIMIT = {"small": 40, "large": 512}
 WIDTH = 2.5
-PIXELS_AT_ONCE = 65_536  # what fits a core's cache
+PIXELS_AT_ONCE = 65_536  # fits a core's cache
 
 
 def escape_times(real: np.ndarray, imaginary: np.ndarray, limit: int) -> np.ndarray:

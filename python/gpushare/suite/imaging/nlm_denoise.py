@@ -23,12 +23,12 @@ NOISE = 7.0
 FALL_WITH_DIFFERENCE, FALL_WITH_RADIUS = np.float32(1 / 30_000), np.float32(1 / 64)
 ALIKE_BELOW = 30_000
 FLAT_SHARE, TEXTURED_SHARE = np.float32(0.9), np.float32(0.3)
-# Of 255. An exponential may be off by 2^-21 of itself where it matters, each of the 64 additions by 2^-24.
+# Relative to 255. An exponential may have an error of 2^-21 where it matters, each of the 64 additions of 2^-24.
 TOLERANCE = 5e-3
 
 
 def distances(image: np.ndarray) -> np.ndarray:
-    """How much each block of an image (with a margin of RADIUS) differs from itself shifted: (shifts, down, across)."""
+    """The difference of each block of an image (with margin RADIUS) to its shifted copies: (shifts, down, across)."""
     rows, columns = (extent - 2 * RADIUS for extent in image.shape[:2])
     own = image[RADIUS : RADIUS + rows, RADIUS : RADIUS + columns]
     found = np.empty((len(SHIFTS), rows // SIDE, columns // SIDE), np.int32)

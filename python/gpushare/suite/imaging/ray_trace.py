@@ -39,7 +39,7 @@ def _normalized(a: np.ndarray) -> np.ndarray:
 
 
 def nearest_hits(origin: np.ndarray, direction: np.ndarray, spheres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far along each ray the nearest thing is, and which: the number of a sphere, FLOOR or NOTHING."""
+    """Distance along each ray to the nearest object, and the object: the number of a sphere, FLOOR or NOTHING."""
     is_down = direction[1] < 0
     to_floor = np.where(is_down, -origin[1] / np.where(is_down, direction[1], -ONE), FAR)
     distances, objects = np.minimum(to_floor, FAR), np.where(to_floor < FAR, FLOOR, NOTHING)

@@ -17,7 +17,7 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 
 BLOCK = (16, 16, 1)
 SHAPE = {"small": (90, 125), "large": (6_144, 6_144)}
-PATTERN = 1_024  # the side of what a large image repeats
+PATTERN = 1_024  # the side of the repeated pattern of a large image
 ROWS_AT_ONCE = 16
 RATE = np.float32(0.5)
 ONE = np.float32(1)
@@ -25,7 +25,7 @@ ONE = np.float32(1)
 
 @dataclass(frozen=True)
 class Diffusion:
-    """What srad_1 finds: the coefficients, and the differences to the neighbours."""
+    """Results of srad_1: the coefficients, and the differences to the neighbours."""
 
     coefficients: np.ndarray
     north: np.ndarray
@@ -67,7 +67,7 @@ def _diffusion_in_strips(image: np.ndarray, speckle: np.float32) -> dict[str, np
 
 
 def speckled(random: np.random.Generator, rows: int, columns: int) -> tuple[np.ndarray, np.float32]:
-    """The exponential of an image with speckle, which is what SRAD works on, and the measure of its speckle."""
+    """The exponential of an image with speckle, which is SRAD's input, and the measure of its speckle."""
     y, x = np.ogrid[:rows, :columns]
     bright = np.where((y // 40 + x // 56) % 2 == 0, 0.7, 0.3)
     image = np.exp(bright * random.gamma(20, 1 / 20, bright.shape)).astype(np.float32)

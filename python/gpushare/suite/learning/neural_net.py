@@ -19,7 +19,7 @@ SAMPLES = {"small": 101, "large": 60_000}
 INPUTS = {"small": 60, "large": 784}
 NEURONS = 30
 SCALE = np.float32(1 / 256)
-"""Of whole weights, so that few sums are beyond the slope of the sigmoid."""
+"""Range of whole weights, so that few sums are beyond the slope of the sigmoid."""
 TOLERANCE = 5e-7
 """Activations are up to 1 and the sums exact; expf, the addition and the quotient err by some 1e-7 each."""
 

@@ -16,11 +16,11 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 THREADS = 128
 PARTICLES = {"small": 700, "large": 300_000}
 LAST_SUM = 0.99
-"""Of the weights, which is below 1 as after many rounded additions: the last thresholds find no particle."""
+"""Sum of the weights, below 1 as after many rounded additions: the last thresholds find no particle."""
 
 
 def chosen_by(thresholds: np.ndarray, cumulative_weights: np.ndarray) -> np.ndarray:
-    """The reference: which particle each threshold takes.
+    """The reference: the particle of each threshold.
 
     >>> chosen_by(np.array([0.1, 0.5, 0.6, 0.95]), np.array([0.5, 0.75, 0.875]))
     array([0, 0, 1, 2])

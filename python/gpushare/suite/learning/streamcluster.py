@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clustering of a stream of points: what a further centre would save.
+"""Clustering of a stream of points: the saving of a further centre.
 
 Source: L. O'Callaghan et al., Streaming-data algorithms for high-quality clustering, ICDE 2002 (the gain of a candidate
 in its local search); a thread per point and coordinates stored dimension by dimension as in "streamcluster" of S. Che
@@ -19,7 +19,7 @@ POINTS = {"small": 1_300, "large": 1_000_000}
 DIMENSIONS = {"small": 40, "large": 256}
 CENTRES = 10
 MEAN_SQUARE = 2 * LARGEST * (LARGEST + 1) // 3
-"""Of the difference of two whole numbers from -8 to 8."""
+"""Mean square of the difference of two whole numbers from -8 to 8."""
 
 
 def switched(

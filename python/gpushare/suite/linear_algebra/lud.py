@@ -2,7 +2,7 @@
 """A step of blocked LU decomposition: the update of the trailing matrix.
 
 Source: the internal kernel of "lud" in S. Che et al., A characterization of the Rodinia benchmark suite with comparison
-to contemporary CMP workloads, IISWC 2010, between whose launches the other two kernels factor the next tiles of L and
+to contemporary CMP workloads, IISWC 2010. Between its launches the other two kernels factor the next tiles of L and
 U; these have too few blocks to fill a GPU.
 """
 
@@ -17,7 +17,7 @@ from gpushare.suite.whole_numbers import whole_numbers
 TILE = 16
 SIZE = {"small": 96, "large": 10_240}
 FINISHED = {"small": 2 * TILE, "large": 16 * TILE}
-"""Rows and columns done in earlier steps."""
+"""Rows and columns finished in earlier steps."""
 
 
 def updated(matrix: np.ndarray, finished: int) -> np.ndarray:

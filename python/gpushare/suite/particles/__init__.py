@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies, atoms and points that act on each other."""
+"""Interacting bodies, atoms and points."""
 
 from gpushare.suite.particles import coulombic_potential, lava_md, molecular_dynamics, nbody, tpacf
 

@@ -23,7 +23,7 @@ NEAREST, FARTHEST = 1, 20
 TOLERANCE = 5e-5
 """Charges go up to 1 and distances start at 1, so potentials are up to 2. Squared distances are exact but for a
 rounding (coordinates are whole eighths); 1 / sqrt errs by 2e-7, and hundreds of additions by up to 1e-7 each."""
-COLUMNS_AT_ONCE = 512  # what fits a core's cache
+COLUMNS_AT_ONCE = 512  # fits a core's cache
 
 
 def potentials_of(atoms: np.ndarray, rows: int, columns: int) -> np.ndarray:

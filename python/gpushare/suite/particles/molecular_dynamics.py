@@ -50,7 +50,7 @@ def nearest_offsets(count: int) -> np.ndarray:
 
 
 def _atoms(random: np.random.Generator, side: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positions and neighbours: a cubic lattice whose atoms are a little off their places and numbered at random."""
+    """Positions and neighbours: a cubic lattice with atoms slightly off their places, numbered at random."""
     count = side**3
     number_at = random.permutation(count).astype(np.int32).reshape((side,) * 3)
     positions = np.zeros((count, 4), np.float32)

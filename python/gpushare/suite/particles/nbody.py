@@ -14,7 +14,7 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 
 THREADS = 256
 COUNTS = {"small": (300, 400), "large": (540_672, 6_144)}
-"""Targets, sources."""
+"""Numbers of targets and sources."""
 SOFTENING_SQUARED = np.float32(0.01)
 TOLERANCE = 1e-4
 """The sources weigh 1 in all and fill the unit cube, so potentials are about 2. rsqrtf errs by up to 2 units in the

@@ -3,7 +3,7 @@
 
 Source: S. D. Landy, A. S. Szalay, Bias and variance of angular correlation functions, 1993 (pairs within the observed
 set, with random sets, and within those); one block per pair of sets as in "tpacf" of J. A. Stratton et al., Parboil,
-2012. The directions are lattice points of a sphere, whose dot products are whole numbers: the counts are exact.
+2012. The directions are lattice points of a sphere, so their dot products are whole numbers: the counts are exact.
 """
 
 from __future__ import annotations

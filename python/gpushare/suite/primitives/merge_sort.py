@@ -16,7 +16,7 @@ THREADS = 512
 TILE = 2 * THREADS
 COUNT = {"small": 9_500, "large": 1 << 24}
 KEY_BITS = 12
-"""Few distinct keys, so that every tile has equal keys, whose values tell a stable sort from another."""
+"""Few distinct keys, so that every tile has equal keys; their values distinguish a stable sort."""
 
 
 def sorted_tiles(keys: np.ndarray, values: np.ndarray) -> dict[str, np.ndarray]:

@@ -22,12 +22,12 @@ COUNT = {"small": 10_000, "large": 1 << 25}
 
 
 def digits_of(keys: np.ndarray, shift: int) -> np.ndarray:
-    """As bytes: NumPy sorts those in linear time."""
+    """The digits as bytes: NumPy sorts those in linear time."""
     return (keys >> np.uint32(shift) & np.uint32(DIGITS - 1)).astype(np.uint8)
 
 
 def offsets_of_tiles(digits: np.ndarray) -> np.ndarray:
-    """Where the pairs of each digit (rows) in each tile (columns) begin once all are sorted."""
+    """The start of the pairs of each digit (rows) in each tile (columns) in the sorted order."""
     tiles = -(-digits.size // TILE)
     groups = np.arange(digits.size, dtype=np.int32) // TILE * DIGITS + digits
     counts = np.bincount(groups, minlength=tiles * DIGITS).reshape(tiles, DIGITS).T.ravel()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Grids whose points look at their neighbours."""
+"""Stencils: grids in which points depend on their neighbours."""
 
 from gpushare.suite.stencils import hotspot, lbm, stencil_2d, stencil_3d
 

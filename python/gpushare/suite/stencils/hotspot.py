@@ -15,9 +15,9 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 BLOCK = (16, 16, 1)
 SHAPE = {"small": (61, 87), "large": (8_192, 8_192)}
 STEPS = {"small": 3, "large": 2}
-PATTERN = 1_024  # the side of what a large chip repeats
+PATTERN = 1_024  # the side of the repeated pattern of a large chip
 ROWS_AT_ONCE = 32
-# Conductances relative to each other, and how much a step moves: the sum of all shares stays below 1, so it is stable.
+# Conductances relative to each other and to a step: the sum of all shares is below 1, so the scheme is stable.
 ACROSS, DOWN, UPWARD, HEATING = (np.float32(value) for value in (0.13, 0.21, 0.004, 0.7))
 AMBIENT = np.float32(80)
 

@@ -29,14 +29,14 @@ ONE = np.float32(1)
 
 
 def streamed(before: np.ndarray, plane: int) -> np.ndarray:
-    """What arrives in the cells of a plane: (directions, rows, columns)."""
+    """The shares that arrive in the cells of a plane: (directions, rows, columns)."""
     planes = before.shape[1]
     return np.stack([np.roll(shares[(plane - z) % planes], (y, x), axis=(0, 1))
                      for shares, (x, y, z) in zip(before, VELOCITIES, strict=True)])  # fmt: skip
 
 
 def collided(shares: np.ndarray, kinds: np.ndarray) -> np.ndarray:
-    """What leaves the cells, for what arrives and the kinds of the cells."""
+    """The shares that leave the cells, from those that arrive and the kinds of the cells."""
     density, flow = np.zeros(kinds.shape, np.float32), np.zeros((3, *kinds.shape), np.float32)
     for share, velocity in zip(shares, VELOCITIES, strict=True):
         density += share
@@ -73,7 +73,7 @@ def _kinds(random: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarr
 def _build(size: Size, random: np.random.Generator) -> Case:
     planes, rows = PLANES_AND_ROWS[size]
     kinds = _kinds(random, (planes, rows, COLUMNS))
-    # Close to rest, and the same noise in every plane: so much of it would take longer to make than the step takes.
+    # Close to rest, with the same noise in every plane: different noise would take longer to generate than the step.
     noise = random.uniform(0.9, 1.1, (len(WEIGHTS), 1, rows, COLUMNS)).astype(np.float32)
     before = np.repeat(WEIGHTS[:, np.newaxis, np.newaxis, np.newaxis] * noise, planes, axis=1)
     return Case(

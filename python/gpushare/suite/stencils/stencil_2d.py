@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """9-point stencil on a 2-D grid: an image smoothed with the binomial weights 1 2 1 in both directions.
 
-Source: the binomial filter of B. Jaehne, Digital Image Processing. The weights are powers of two, so the
-result is exact.
+Source: the binomial filter of B. Jaehne, Digital Image Processing. The weights are powers of two, so the result is
+exact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SHAPE = {"small": (37, 50), "large": (10_240, 10_240)}
 
 
 def smoothed(image: np.ndarray) -> np.ndarray:
-    """The reference: the inner points in one direction, then in the other; the border stays."""
+    """The reference: the inner points in one direction, then in the other; border points do not change."""
     down = 0.25 * image[:-2] + 0.5 * image[1:-1] + 0.25 * image[2:]
     result = image.copy()
     result[1:-1, 1:-1] = 0.25 * down[:, :-2] + 0.5 * down[:, 1:-1] + 0.25 * down[:, 2:]

@@ -19,7 +19,7 @@ CENTRE_WEIGHT, NEIGHBOUR_WEIGHT = np.float32(0.25), np.float32(0.125)  # powers 
 
 
 def heat_step(now: np.ndarray) -> np.ndarray:
-    """The reference; the border stays."""
+    """The reference; border points do not change."""
     neighbours = now[:-2, 1:-1, 1:-1] + now[2:, 1:-1, 1:-1]
     neighbours += now[1:-1, :-2, 1:-1] + now[1:-1, 2:, 1:-1]
     neighbours += now[1:-1, 1:-1, :-2] + now[1:-1, 1:-1, 2:]

@@ -13,7 +13,7 @@ namespace {
 constexpr int longest_derivation = 200;
 constexpr std::int64_t lanes = 32;
 
-/// Of integers: the type is the last suffix, that of a conversion's source, too, the last but one.
+/// The type is the last suffix; in a conversion the last but one is a type too. Are both integers?
 bool is_of_integers(const Instruction& instruction) {
   std::string_view opcode = instruction.opcode;
   const auto take_integer = [&] {
@@ -28,7 +28,7 @@ bool is_of_integers(const Instruction& instruction) {
 
 }  // namespace
 
-LaneValues::LaneValues(const Module& module, const Function& function, const OnlyWriters& writers,
+LaneValues::LaneValues(const Module& module, const Function& function, const SingleWriterAnalysis& writers,
                        const ThreadGroup& group)
     : module_(module), function_(function), group_(group), writers_(writers) {}
 
@@ -38,7 +38,7 @@ bool LaneValues::is_same_in_warp(std::size_t statement) {
   return assigned(here).is_uniform() || gives_all_lanes_one_value(here);
 }
 
-/// A vote of the whole warp, or what one lane has, for all of them.
+/// A vote of the whole warp, or a value that one lane gives to all.
 bool LaneValues::gives_all_lanes_one_value(const Place& place) {
   const auto& operands = place.instruction.operands;
   const std::string_view operation = place.instruction.operation();
@@ -60,8 +60,8 @@ bool LaneValues::is_alike_before(std::int64_t lane) const {
   return before == 0 || before == group_.lanes;
 }
 
-/// Consecutive values compare with a number in one way up to some lane, and in the other from there. A multiple of 32
-/// stands for all numbers that are one. What is compared after that with a second predicate is for others to look at.
+/// Compared with a number, consecutive values give one result up to some lane and the other from there on. Here a
+/// multiple of 32 stands for all multiples. Comparisons that are combined with a second predicate are not examined.
 bool LaneValues::compares_whole_warps(const Place& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() != 3 || !is_of_integers(instruction)) return false;
@@ -235,8 +235,8 @@ LaneValues::Kind LaneValues::shifted_left(const Value& value, const Value& by) {
   return value.is_multiple() || (by.number && *by.number >= 5) ? Kind::Multiple : Kind::Uniform;
 }
 
-/// By five places or more, lanes differ no longer. A signed division by 32 adds 31 to what is negative first: the
-/// sign, shifted. The operand behind tells a field's beginning as it tells by how much to shift.
+/// After a shift by five places or more lanes do not differ. A signed division by 32 first adds 31 to negative values:
+/// the shifted sign. The operand after it gives a field's beginning in the same way as it gives the shift.
 LaneValues::Kind LaneValues::shifted_right(const Instruction& instruction, const Value& value, const Value& by) {
   if (value.kind == Kind::Zero) return Kind::Zero;
   if (value.is_uniform()) return by.is_uniform() ? Kind::Uniform : Kind::Unknown;
@@ -254,14 +254,15 @@ LaneValues::Kind LaneValues::masked(const Value& value, const Value& mask) {
   return low == 0 ? Kind::Multiple : low == lanes - 1 ? Kind::Consecutive : Kind::Unknown;
 }
 
-/// Bits of one value from a place on, in another one; below are the other's.
+/// Inserts bits of one value into another from a place on; the lower bits are the other's.
 LaneValues::Value LaneValues::inserted(const Value& field, const Value& base, const Value& at) {
   if (!field.is_uniform() || !at.number || *at.number < 5) return {};
   if (base.is_uniform()) return {base.is_multiple() ? Kind::Multiple : Kind::Uniform};
   return {base.is_consecutive_from_lane_0() ? Kind::Consecutive : Kind::Unknown};
 }
 
-/// Of the kernel, at an address that is the same for all: what a called function is given may differ.
+/// A load of a kernel parameter at an address that is the same for all threads. Arguments of called functions may
+/// differ.
 bool LaneValues::is_parameter_load(const Place& place) {
   const Instruction& load = place.instruction;
   if (!function_.is_entry || load.operation() != "ld" || !load.has("param") || load.operands[1].size() < 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was done lately: a client is told of its own applications, operators get a trace of everybody's."""
+"""Handlers of requests for the recent history: clients get their applications', operators a trace of all."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gpushare.daemon.worker.served_client import ServedClient
 
 
 def history(client: ServedClient, request: TakeHistory, number: int, _descriptors: list[int]) -> None:
-    """Of the client's own applications; a thread of its own waits until there is time for it."""
+    """Sends the history of the client's applications; a separate thread waits for the limiter."""
     client.answer_later(lambda: _answer_in_turn(client, request, number))
 
 
 def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> None:
-    """Everybody's past is gone through for it, and meanwhile no other thread of the worker's Python goes on."""
+    """It visits all applications' history, and blocks the worker's other Python threads meanwhile."""
 
     def answer() -> None:
         client.reply_in_file(number, packed_history(client.worker.session.history(request.seconds), client.suffix))
@@ -29,8 +29,8 @@ def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> 
 
 
 def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: list[int]) -> None:
-    """Of everybody's."""
-    worker, now_ns = client.worker, time.monotonic_ns()  # the import may take a second
+    """Sends a trace of all applications."""
+    worker, now_ns = client.worker, time.monotonic_ns()  # taken before the import, which may take a second
     from gpushare.daemon.worker.history_trace import history_trace
 
     client.require_operator()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in device memory, and the shared memory through which their content comes and goes."""
+"""Handlers of requests about arrays in device memory and shared memory for copies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
 
 
 def allocate(client: ServedClient, request: AllocateArray, number: int, _descriptors: list[int]) -> int | None:
-    """At once where that is possible; else a thread of its own waits, so that the client can free others meanwhile."""
+    """Allocates at once where possible; else a separate thread waits, so that the client can free arrays meanwhile."""
     amount = math.prod(request.shape) * _dtype(request.dtype).itemsize
     require(amount <= MOST_BYTES, f"an array of {amount} bytes is larger than any device's memory")
     if request.shared:
@@ -53,7 +53,7 @@ def _wait_and_answer(client: ServedClient, request: AllocateArray, ticket: Ticke
 
 
 def _made(client: ServedClient, request: AllocateArray, amount: int) -> int:
-    """It is zeroed, so that nobody sees what another has left there."""
+    """The array is zeroed, so that no client can read data of another."""
     accounts = client.worker.accounts
     try:
         array = _zeros(client.worker.session, tuple(request.shape), _dtype(request.dtype), request.shared)
@@ -97,7 +97,7 @@ def _dtype(text: str) -> np.dtype:
 
 
 def free(client: ServedClient, request: FreeArrays, _number: int, _descriptors: list[int]) -> bool:
-    """Each, although another may be unknown."""
+    """Frees every array, even if another handle is unknown."""
     unknown = []
     for handle in request.arrays:
         try:
@@ -111,7 +111,7 @@ def free(client: ServedClient, request: FreeArrays, _number: int, _descriptors: 
 
 
 def share(client: ServedClient, request: ShareArena, _number: int, descriptors: list[int]) -> int:
-    """Maps what the client shares."""
+    """Maps the client's shared memory."""
     descriptor = descriptor_in(descriptors)
     arena = Arena.received(descriptor, request.bytes)
     try:
@@ -124,20 +124,20 @@ def share(client: ServedClient, request: ShareArena, _number: int, descriptors: 
 
 
 def drop(client: ServedClient, request: DropArena, _number: int, _descriptors: list[int]) -> bool:
-    """Unmaps it."""
+    """Unmaps shared memory."""
     client.arenas.take(request.arena).close()
     return True
 
 
 def write(client: ServedClient, request: CopyArray, _number: int, _descriptors: list[int]) -> bool:
-    """From shared memory to the device."""
+    """Copies from shared memory to the device."""
     with _both_sides(client, request) as (memory, host):
         memory.upload(host, request.array_offset)
     return True
 
 
 def read(client: ServedClient, request: CopyArray, _number: int, _descriptors: list[int]) -> bool:
-    """From the device to shared memory."""
+    """Copies from the device to shared memory."""
     with _both_sides(client, request) as (memory, host):
         memory.download(host, request.array_offset)
     return True
@@ -156,4 +156,4 @@ def _both_sides(client: ServedClient, request: CopyArray) -> Iterator[tuple[Any,
 
 
 def _require_within(what: str, size: int, offset: int, count: int) -> None:
-    require(offset + count <= size, f"{count} bytes from {offset} on do not lie in the {what} of {size} bytes")
+    require(offset + count <= size, f"{count} bytes at offset {offset} exceed the {what} of {size} bytes")

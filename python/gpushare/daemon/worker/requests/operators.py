@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking on, and changing what concerns everybody."""
+"""Handlers of requests for the status, and of operators' requests, which concern all clients."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpushare.daemon.worker.served_client import ServedClient
 from gpushare.daemon.worker.status import status_of
 
 IN_FULL = re.compile(r".+@[0-9]+", re.DOTALL)
-"""A name with the client's number behind it."""
+"""A name with the client's number."""
 
 
 def status(client: ServedClient, _request: AskStatus, number: int, _descriptors: list[int]) -> dict[str, Any] | None:
-    """Of the worker and all its clients; in a shared file where there are thousands of applications."""
+    """The status of the worker and all clients; in a shared file if it is too large for a message."""
     found = status_of(client.worker)
     content = packed(found)[LENGTH.size :]
     if len(content) <= MOST_MESSAGE_BYTES // 2:
@@ -29,14 +29,14 @@ def status(client: ServedClient, _request: AskStatus, number: int, _descriptors:
 
 
 def set_policy(client: ServedClient, request: SetPolicy, _number: int, _descriptors: list[int]) -> bool:
-    """For everybody."""
+    """Changes the policy for all clients."""
     client.require_operator()
     client.worker.set_policy(request.policy)
     return True
 
 
 def set_priority(client: ServedClient, request: SetPriority, _number: int, _descriptors: list[int]) -> str:
-    """The name of the application whose priority it now is."""
+    """Changes a priority; returns the full name of the application."""
     client.require_operator()
     application = _named(client, request.application)
     application.set_priority_as_operator(client.worker.session, request.priority)
@@ -47,7 +47,7 @@ def _named(client: ServedClient, name: str) -> ServedApplication:
     every = {each.name: each for other in client.worker.clients for each in other.applications}
     if name in every:
         return every[name]
-    is_in_full = IN_FULL.fullmatch(name)  # and so nobody else's, whatever another client calls its own
+    is_in_full = IN_FULL.fullmatch(name)  # a full name takes precedence, whatever names other clients use
     found = [] if is_in_full else [each for full, each in every.items() if name == full.rpartition("@")[0]]
     if len(found) != 1:
         listed = ", ".join(each.name for each in found) or ", ".join(every) or "none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are run as they are: their launches come through no ring."""
+"""Handlers for unmodified programs: their launches do not come through a ring."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
 
 
 def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> bool:
-    """The application is a program from now on, whose page comes with the message."""
+    """Attaches a program as the application; its shared page comes with the message."""
     application = client.applications[request.application]
     session = client.worker.session.programs
     if len(client.programs) >= MOST_PROGRAMS:

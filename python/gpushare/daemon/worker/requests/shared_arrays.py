@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays that a client maps into its own CUDA context: the driver keeps the memory until both sides have let go."""
+"""Arrays that a client maps into its own CUDA context: the driver frees the memory when both sides have."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from gpushare.daemon.worker.served_client import ServedClient
 
 
 def taken_by_shared(device: Any, amount: int) -> int:
-    """Bytes of the device's memory that a shared array of that many takes.
+    """Bytes of device memory of a shared array of this size.
 
     Raises:
-        InvalidInput: no process could map memory of this device.
+        InvalidInput: memory of this device cannot be shared.
     """
     return _core.SharedDeviceMemory.rounded_up(_cuda(device), amount)
 
 
 def shared_zeros(device: Any, shape: tuple[int, ...], dtype: np.dtype) -> DeviceArray:
-    """Zeroed memory that clients can map."""
+    """Allocates zeroed memory that clients can map."""
     memory = _core.SharedDeviceMemory(_cuda(device), math.prod(shape) * dtype.itemsize)
     return DeviceArray(memory, shape, dtype)
 
 
 def export(client: ServedClient, request: ExportArray, number: int, _descriptors: list[int]) -> None:
-    """The descriptor goes with the answer."""
+    """Sends the descriptor with the answer."""
     served = client.arrays[request.array]
     array = served.use()
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Applications and kernels. Jobs come through the rings."""
+"""Handlers of requests about applications and kernels. Jobs come through the rings."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
 from gpushare.model.service_level import Terms
 
 ROUNDING = 1e-9
-"""0.1 and 0.2 are no more than 0.3."""
+"""Tolerance: in floating point 0.1 + 0.2 is more than 0.3."""
 
 
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
-    """Its name in the session says whose it is: two clients may use the same one."""
+    """Opens an application; the client's number in its name keeps names of different clients apart."""
     _require_permitted(client, request.name, request.priority)
     client.applications.forget_cancelled()
-    with client.worker.opening:  # else two clients of a user could both get the floor that is left for one
+    with client.worker.opening:  # otherwise two clients of a user could both get the remaining part of its limit
         return _open(client, request)
 
 
@@ -52,7 +52,7 @@ def _open(client: ServedClient, request: OpenApplication) -> int:
 
 
 def set_priority(client: ServedClient, request: SetOwnPriority, _number: int, _descriptors: list[int]) -> bool:
-    """Of an application of this client, from now on."""
+    """Changes the priority of an application of this client."""
     application = client.applications[request.application]
     _require_permitted(client, application.name.removesuffix(client.suffix), request.priority)
     application.set_priority(client.worker.session, request.priority)
@@ -69,7 +69,7 @@ def _require_permitted(client: ServedClient, name: str, priority: int) -> None:
 
 
 def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> None:
-    """A floor is a part of the GPU that others lose, so that those of a user count together."""
+    """Checks a service level. Least speeds take a part of the GPU from others, so they are limited per user."""
     most = client.grant.highest_floor
     of_user = (each.applications for each in client.worker.clients if each.grant.user == client.grant.user)
     floors = 0.0 if terms.floor is None else terms.floor + sum(each.floors for each in of_user)
@@ -80,13 +80,13 @@ def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> N
         )
     if terms.latency_ns is not None and client.grant.highest_priority <= 0:
         raise RefusedError(
-            f"application {name!r}: a latency bound is for those who may ask for a priority above 0, and user "
-            f"{client.grant.user} may not: the server's configuration says highest_priority"
+            f"application {name!r}: a latency bound needs the right to priorities above 0, which user "
+            f"{client.grant.user} does not have: the server's configuration says highest_priority"
         )
 
 
 def register_kernel(client: ServedClient, request: RegisterKernel, _number: int, descriptors: list[int]) -> int:
-    """The content is copied out of the shared file before anything looks at it."""
+    """Registers a kernel. The content is copied out of the shared file before it is read."""
     require_size(request.name, request.source_bytes, is_cubin=request.is_cubin)
     source = Arena.received(descriptor_in(descriptors), max(request.source_bytes, 1))
     try:
@@ -98,24 +98,24 @@ def register_kernel(client: ServedClient, request: RegisterKernel, _number: int,
     if not client.grant.may_compile and (not is_assembled or request.options):
         raise RefusedError(
             f"kernel {request.name!r}: sources of other users are not compiled, because they could include any file "
-            "that the server can read: hand over PTX or a cubin, or have the server's sources_of_other_users set"
+            "that the server can read: pass PTX or a cubin, or have the server's sources_of_other_users set"
         )
     amount = request.source_bytes + sum(map(len, (*request.options, *request.names)))
     return client.kernels.add(kernel, amount)
 
 
 def register_model(client: ServedClient, request: RegisterModel, _number: int, _descriptors: list[int]) -> int:
-    """A kernel for simulated devices."""
+    """Registers a kernel model for simulated devices."""
     return client.kernels.add(model_of(request), 0)
 
 
 def load(client: ServedClient, request: LoadKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
-    """Compiles and loads now."""
+    """Compiles and loads a kernel now."""
     return {"module": client.kernels.loaded(request.kernel).module}
 
 
 def unload(client: ServedClient, request: UnloadKernels, _number: int, _descriptors: list[int]) -> bool:
-    """Each, although another one may not be unloaded."""
+    """Unloads every kernel, even if another one cannot be unloaded."""
     refused = []
     for number in request.kernels:
         try:
@@ -128,14 +128,14 @@ def unload(client: ServedClient, request: UnloadKernels, _number: int, _descript
 
 
 def shape(client: ServedClient, request: ShapeKernel, _number: int, _descriptors: list[int]) -> dict[str, Any]:
-    """The kernel with this block, known to the client's port from now on."""
+    """Announces launches of a kernel with this block to the client's port."""
     name = client.kernels[request.kernel].kernel.name
     block = block_of(f"launch of {name!r}: block", request.block)
     return client.kernels.shaped(request.kernel, block, request.shared_bytes)
 
 
 def cancel(client: ServedClient, request: CancelApplication, _number: int, _descriptors: list[int]) -> bool:
-    """Its jobs fail, and once they have the client has it no more."""
+    """Cancels an application: its jobs fail, and then it is removed."""
     if client.applications.cancel(request.application):
         client.port.remove_application(request.application, request.after)
     client.applications.forget_cancelled()

@@ -11,14 +11,14 @@
 
 namespace gpushare::ptx {
 
-/// Finds where a register got the value that it has at some place. Compilers use one register for several values.
-class OnlyWriters {
+/// Finds the statement that gave a register its value at some place. Compilers use one register for several values.
+class SingleWriterAnalysis {
  public:
-  OnlyWriters(const Module& module, const Function& function, const ControlFlow& flow);
+  SingleWriterAnalysis(const Module& module, const Function& function, const ControlFlow& flow);
 
   bool is_written(std::string_view name) const { return writers_.contains(name); }
-  /// The only statement that may have written what this one reads; nothing where there may be several, or where it is
-  /// too far to see.
+  /// The only statement that may have written the value that `reader` reads; nothing where there may be several, or
+  /// where the search reaches its limit.
   std::optional<std::size_t> of(std::string_view name, std::size_t reader) const;
 
  private:

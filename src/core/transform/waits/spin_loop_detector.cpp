@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/transform/waits/self_deciding_reads.hpp"
+#include "core/transform/waits/spin_loop_detector.hpp"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace gpushare::ptx {
 
-SelfDecidingReads::SelfDecidingReads(const Module& module, const Loops& loops, const ExecutedReads& reads)
+SpinLoopDetector::SpinLoopDetector(const Module& module, const Loops& loops, const ExecutedReads& reads)
     : module_(module),
       loops_(loops),
       reads_(reads),
@@ -17,7 +17,7 @@ SelfDecidingReads::SelfDecidingReads(const Module& module, const Loops& loops, c
       is_exempt_(loops.function.statements.size(), false),
       is_affected_(loops.function.statements.size(), false) {}
 
-bool SelfDecidingReads::any(std::size_t cycle) {
+bool SpinLoopDetector::any(std::size_t cycle) {
   find_sources(cycle);
   if (open_.empty()) return false;
   readers_ = {};
@@ -34,8 +34,8 @@ bool SelfDecidingReads::any(std::size_t cycle) {
   return false;
 }
 
-/// Plain loads are among them where a fence in the loop makes them see what others have written.
-void SelfDecidingReads::find_sources(std::size_t cycle) {
+/// Plain loads are among them where a fence in the loop makes them see writes of other blocks.
+void SpinLoopDetector::find_sources(std::size_t cycle) {
   bool fenced = false;
   loops_.for_each_instruction_in(
       cycle, [&](std::size_t, const Instruction& each) { fenced |= reads_.fences.may_be_executed_by(each); });
@@ -45,15 +45,15 @@ void SelfDecidingReads::find_sources(std::size_t cycle) {
   });
 }
 
-void SelfDecidingReads::note(std::size_t index, const Instruction& each) {
+void SpinLoopDetector::note(std::size_t index, const Instruction& each) {
   for (const std::string_view name : names_read(module_, each)) readers_[name].push_back(index);
   for (const std::string_view name : names_written(module_, each)) writers_[name].push_back(index);
 }
 
-/// A compare-and-swap that is tried again with what it has found fails only where somebody else has got on. So whether
-/// it found what it was given is no reason to wait.
-void SelfDecidingReads::exempt_retry(std::size_t index, const Instruction& exchange) {
-  if (exchange.operation() != "atom" || !exchange.has("cas") || !takes_up_what_was_found(exchange)) return;
+/// A compare-and-swap that retries with the value that it found fails only where another thread has made progress. So
+/// its comparison is no wait.
+void SpinLoopDetector::exempt_retry(std::size_t index, const Instruction& exchange) {
+  if (exchange.operation() != "atom" || !exchange.has("cas") || !retries_with_found_value(exchange)) return;
   const std::string_view found = single_name(module_, exchange, 0);
   const std::string_view given = single_name(module_, exchange, 2);
   if (writers_[found] != std::vector{index}) return;
@@ -66,8 +66,9 @@ void SelfDecidingReads::exempt_retry(std::size_t index, const Instruction& excha
   }
 }
 
-/// In the loop, what it compares with comes from itself, or from a load of the same place before the first try.
-bool SelfDecidingReads::takes_up_what_was_found(const Instruction& exchange) {
+/// In the loop, the value that it compares with comes from itself, or from a load of the same place before the first
+/// try.
+bool SpinLoopDetector::retries_with_found_value(const Instruction& exchange) {
   if (exchange.operands.size() != 4) return false;
   const std::string_view found = single_name(module_, exchange, 0);
   const std::string_view given = single_name(module_, exchange, 2);
@@ -79,7 +80,7 @@ bool SelfDecidingReads::takes_up_what_was_found(const Instruction& exchange) {
 }
 
 /// Many exchanges may be given the same, so this is found once for all of them.
-SelfDecidingReads::Origin SelfDecidingReads::origin_of(std::string_view name) const {
+SpinLoopDetector::Origin SpinLoopDetector::origin_of(std::string_view name) const {
   constexpr Origin several{};
   Origin origin;
   for (const std::size_t writer : writers_.at(name)) {
@@ -95,14 +96,14 @@ SelfDecidingReads::Origin SelfDecidingReads::origin_of(std::string_view name) co
   return origin;
 }
 
-void SelfDecidingReads::affect(std::size_t index) {
+void SpinLoopDetector::affect(std::size_t index) {
   if (is_affected_[index] || is_exempt_[index]) return;
   is_affected_[index] = true;
   open_.push_back(index);
 }
 
-/// True if a source turns out to depend on a source.
-bool SelfDecidingReads::spread(std::size_t index) {
+/// True if a source depends on a source.
+bool SpinLoopDetector::spread(std::size_t index) {
   const std::size_t block = loops_.flow.block_of(index);
   const bool is_last = index + 1 == loops_.flow.blocks()[block].end;
   if (is_last && loops_.flow.blocks()[block].decides() && spread_choice(block)) return true;
@@ -113,7 +114,7 @@ bool SelfDecidingReads::spread(std::size_t index) {
   return false;
 }
 
-bool SelfDecidingReads::spread_choice(std::size_t block) {
+bool SpinLoopDetector::spread_choice(std::size_t block) {
   const std::size_t cycle = loops_.cycles.of(block);
   for (const std::size_t successor : loops_.flow.blocks()[block].successors) {
     if (loops_.cycles.of(successor) != cycle) return true;  // all that is in the cycle is run again or not

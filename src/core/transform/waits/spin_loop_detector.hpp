@@ -13,20 +13,19 @@
 
 namespace gpushare::ptx {
 
-/// Finds atomics and loads in loops that decide by what they have read whether they are run again, as in
-/// `while (atomicAdd(&flag, 0) == 0)`. What they have read is followed through registers, memory of the block, calls,
-/// and what runs or does not by it.
-class SelfDecidingReads {
+/// Finds atomics and loads that decide by their result whether they are executed again, as in `while (atomicAdd(&flag,
+/// 0) == 0)`. The result is followed through registers, memory of the block, calls, and control dependence.
+class SpinLoopDetector {
  public:
-  /// `reads`: of the function and what it calls.
-  SelfDecidingReads(const Module& module, const Loops& loops, const ExecutedReads& reads);
+  /// `reads`: those of the function and its callees.
+  SpinLoopDetector(const Module& module, const Loops& loops, const ExecutedReads& reads);
 
-  /// Is there one among the blocks of this cycle?
+  /// Does the cycle have such a read?
   bool any(std::size_t cycle);
 
  private:
-  /// From where all of a register's values come: copies of one other, or loads from one place. Nothing known of
-  /// either where there are several.
+  /// The origin of all of a register's values: copies of one other register, or loads from one place. Nothing where
+  /// there are several.
   struct Origin {
     std::optional<std::string_view> copied{};
     std::optional<std::string_view> address{};
@@ -35,7 +34,7 @@ class SelfDecidingReads {
   void note(std::size_t index, const Instruction& instruction);
   void find_sources(std::size_t cycle);
   void exempt_retry(std::size_t index, const Instruction& exchange);
-  bool takes_up_what_was_found(const Instruction& exchange);
+  bool retries_with_found_value(const Instruction& exchange);
   Origin origin_of(std::string_view name) const;
   void affect(std::size_t index);
   bool spread(std::size_t index);
@@ -46,7 +45,7 @@ class SelfDecidingReads {
   const Loops& loops_;
   const ExecutedReads& reads_;
   DivergentBlocks blocks_;
-  // Of the present cycle, statements by name:
+  // Statements of the present cycle, by name:
   std::unordered_map<std::string_view, std::vector<std::size_t>> readers_;
   std::unordered_map<std::string_view, std::vector<std::size_t>> writers_;
   std::unordered_map<std::string_view, Origin> origins_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/transform/flow/only_writers.hpp"
+#include "core/transform/flow/single_writer_analysis.hpp"
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ constexpr std::size_t most_blocks = 64;
 
 }  // namespace
 
-OnlyWriters::OnlyWriters(const Module& module, const Function& function, const ControlFlow& flow)
+SingleWriterAnalysis::SingleWriterAnalysis(const Module& module, const Function& function, const ControlFlow& flow)
     : function_(function), flow_(flow), predecessors_(flow.exit_block() + 1) {
   for (std::size_t block = 0; block < flow.exit_block(); ++block) {
     for (const std::size_t successor : flow.blocks()[block].successors) predecessors_[successor].push_back(block);
@@ -30,7 +30,7 @@ OnlyWriters::OnlyWriters(const Module& module, const Function& function, const C
   }
 }
 
-std::optional<std::size_t> OnlyWriters::of(std::string_view name, std::size_t reader) const {
+std::optional<std::size_t> SingleWriterAnalysis::of(std::string_view name, std::size_t reader) const {
   const auto found = writers_.find(name);
   if (found == writers_.end() || name.starts_with('[') || in_parts_.contains(name)) return std::nullopt;
   const Statements& writers = found->second;
@@ -41,8 +41,8 @@ std::optional<std::size_t> OnlyWriters::of(std::string_view name, std::size_t re
   return writer ? unless_guarded(*writer) : std::nullopt;
 }
 
-/// Against the flow, from each block up to the last writer in it.
-std::optional<std::size_t> OnlyWriters::only_before(const Statements& writers, std::size_t block) const {
+/// Walks backwards, from each block up to the last writer in it.
+std::optional<std::size_t> SingleWriterAnalysis::only_before(const Statements& writers, std::size_t block) const {
   std::optional<std::size_t> only;
   Statements seen = predecessors_[block];
   if (seen.size() > most_blocks) return std::nullopt;
@@ -61,15 +61,15 @@ std::optional<std::size_t> OnlyWriters::only_before(const Statements& writers, s
   return only;
 }
 
-std::optional<std::size_t> OnlyWriters::last_within(const Statements& writers, std::size_t begin,
-                                                    std::size_t end) const {
+std::optional<std::size_t> SingleWriterAnalysis::last_within(const Statements& writers, std::size_t begin,
+                                                             std::size_t end) const {
   const auto behind = std::ranges::lower_bound(writers, end);
   if (behind == writers.begin() || *(behind - 1) < begin) return std::nullopt;
   return *(behind - 1);
 }
 
-/// Where the guard does not hold, the register keeps what it had.
-std::optional<std::size_t> OnlyWriters::unless_guarded(std::size_t writer) const {
+/// Where the guard does not hold, the register keeps its value.
+std::optional<std::size_t> SingleWriterAnalysis::unless_guarded(std::size_t writer) const {
   const bool guarded = !std::get<Instruction>(function_.statements[writer]).predicate.empty();
   return guarded ? std::nullopt : std::optional(writer);
 }

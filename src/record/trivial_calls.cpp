@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "record/quiet_calls.hpp"
+#include "record/trivial_calls.hpp"
 
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
@@ -7,7 +7,7 @@
 namespace gpushare::recording {
 namespace {
 
-constexpr CUpti_CallbackId quiet_runtime_calls[] = {
+constexpr CUpti_CallbackId trivial_runtime_calls[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaGetLastError_v3020,
     CUPTI_RUNTIME_TRACE_CBID_cudaPeekAtLastError_v3020,
     CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020,
@@ -22,7 +22,7 @@ constexpr CUpti_CallbackId quiet_runtime_calls[] = {
     CUPTI_RUNTIME_TRACE_CBID_cudaStreamGetCaptureInfo_v2_ptsz_v11030,
 };
 
-constexpr CUpti_CallbackId quiet_driver_calls[] = {
+constexpr CUpti_CallbackId trivial_driver_calls[] = {
     CUPTI_DRIVER_TRACE_CBID_cuDeviceGet,
     CUPTI_DRIVER_TRACE_CBID_cuDeviceGetAttribute,
     CUPTI_DRIVER_TRACE_CBID_cuCtxPushCurrent_v2,
@@ -43,14 +43,14 @@ constexpr CUpti_CallbackId quiet_driver_calls[] = {
 
 }  // namespace
 
-void leave_out_quiet_calls(const CuptiActivity& cupti) {
+void leave_out_trivial_calls(const CuptiActivity& cupti) {
   if (cupti.cuptiActivityEnableRuntimeApi != nullptr) {
-    for (const CUpti_CallbackId call : quiet_runtime_calls) {
+    for (const CUpti_CallbackId call : trivial_runtime_calls) {
       static_cast<void>(cupti.cuptiActivityEnableRuntimeApi(call, 0));
     }
   }
   if (cupti.cuptiActivityEnableDriverApi != nullptr) {
-    for (const CUpti_CallbackId call : quiet_driver_calls) {
+    for (const CUpti_CallbackId call : trivial_driver_calls) {
       static_cast<void>(cupti.cuptiActivityEnableDriverApi(call, 0));
     }
   }

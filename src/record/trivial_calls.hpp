@@ -8,6 +8,6 @@
 namespace gpushare::recording {
 
 /// Does nothing where CUPTI is too old to leave out single calls.
-void leave_out_quiet_calls(const CuptiActivity& cupti);
+void leave_out_trivial_calls(const CuptiActivity& cupti);
 
 }  // namespace gpushare::recording

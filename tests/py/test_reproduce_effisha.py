@@ -5,7 +5,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.reproduce import effisha_closed_loop, effisha_preemption, effisha_workload, reproduce
+from gpushare.reproduce import effisha_preemption, effisha_workload, reproduce
 from gpushare.reproduce.effisha_slicing import Slice, tuned
 from gpushare.reproduce.effisha_turnaround import DYNAMIC, STATIC, overhead, setting_section
 from gpushare.reproduce.effisha_workload import BENCHMARKS, Platform, table_2
@@ -117,12 +117,12 @@ def test_an_eviction_takes_a_block_and_a_probe_waits_less():
 
 
 def test_a_closed_loop_is_closed(monkeypatch):
-    monkeypatch.setattr(effisha_closed_loop, "ROUNDS", 2)
-    run = effisha_closed_loop.closed_loop(4e6, seed=0)
+    monkeypatch.setattr("ROUNDS", 2)
+    run = effisha_preemption.closed_loop(4e6, seed=0)
     arrivals, ends = run.record.arrivals, run.record.ends
     for place in range(len(arrivals)):
         due = ends[place - 1] + 4e6 if place % 2 else 0
-        assert arrivals[place] == pytest.approx(due, abs=effisha_closed_loop.CLOSED_WITHIN_NS)
+        assert arrivals[place] == pytest.approx(due, abs=effisha_preemption.CLOSED_WITHIN_NS)
 
 
 def test_on_a_gpu_the_suite_stands_in_as_often_as_lengths_need(monkeypatch):

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from gpushare.reproduce.effisha_closed_loop import preemptions_by_priority
-from gpushare.reproduce.effisha_preemption import eviction_delays
+from gpushare.reproduce.effisha_preemption import eviction_delays, preemptions_by_priority
 from gpushare.reproduce.effisha_slicing import slicing_sections
 from gpushare.reproduce.effisha_turnaround import turnaround_sections
 from gpushare.reproduce.effisha_workload import Platform

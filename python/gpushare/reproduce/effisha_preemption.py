@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""EffiSha's Figs. 9 and 10: preemptions by priority, where launches are repeated some time after they have ended; the
-duration of an eviction, and the waiting time of the preempting launch.
+"""EffiSha's Figs. 9 and 10: preemptions by priority, and the delays of a preemption.
+
+For Fig. 9 launches are repeated some time after they have ended; Fig. 10 has the duration of an eviction, and the
+waiting time of the preempting launch.
 """
 
 from __future__ import annotations

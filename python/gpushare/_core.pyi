@@ -520,7 +520,7 @@ class Application:
         weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
         memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
         deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
-        floor: typing.SupportsFloat | typing.SupportsIndex | None = None,
+        min_speed: typing.SupportsFloat | typing.SupportsIndex | None = None,
         latency_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
         owner: str = "",
         owner_weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
@@ -530,7 +530,7 @@ class Application:
     @property
     def deadline_ns(self) -> int | None: ...
     @property
-    def floor(self) -> float | None: ...
+    def min_speed(self) -> float | None: ...
     @property
     def latency_ns(self) -> int | None: ...
     @property
@@ -657,7 +657,7 @@ class RunningLaunch:
     @property
     def done(self) -> int: ...
     @property
-    def floor(self) -> float | None: ...
+    def min_speed(self) -> float | None: ...
     @property
     def id(self) -> int: ...
     @property
@@ -2467,7 +2467,7 @@ def best_division(
     device: Device,
     kernels: collections.abc.Sequence[KernelModel],
     *,
-    floor: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+    min_speed: typing.SupportsFloat | typing.SupportsIndex = 0.0,
     same_everywhere: bool = False,
 ) -> tuple[list[tuple[int, list[int]]], list[float]]:
     """

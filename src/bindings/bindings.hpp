@@ -14,7 +14,7 @@ void bind_device(py::module_& module);
 void bind_workload(py::module_& module);
 void bind_state(py::module_& module);
 void bind_predictors(py::module_& module);
-void bind_mixing(py::module_& module);
+void bind_allocation(py::module_& module);
 void bind_accuracy(py::module_& module);
 void bind_policies(py::module_& module);
 void bind_metrics(py::module_& module);

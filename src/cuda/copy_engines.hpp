@@ -28,7 +28,7 @@ class CopyQueue {
   }
 
  private:
-  struct UnderWay {
+  struct PieceUnderWay {
     CopyPiece piece;
     Completion end;
   };
@@ -42,7 +42,7 @@ class CopyQueue {
   Stream stream_;
   CopyLine line_;
   std::unordered_map<OperationId, DeviceCopy> copies_;  // in the line or the stream
-  std::deque<UnderWay> in_stream_;                      // the first is under way
+  std::deque<PieceUnderWay> in_stream_;                 // the first is under way
   CopyStarts starts_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {
@@ -20,7 +20,7 @@ class DoubtfulKernels {
   }
 
  private:
-  RecentMap<KernelId, bool> doubts_{4096};
+  LruCache<KernelId, bool> doubts_{4096};
 };
 
 }  // namespace gpushare::cuda

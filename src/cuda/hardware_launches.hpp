@@ -38,7 +38,7 @@ class HardwareLaunches {
   int level() const;
 
  private:
-  struct UnderWay {
+  struct HardwareLaunch {
     MarkedStream stream;
     int level;
     Completion end;
@@ -46,7 +46,7 @@ class HardwareLaunches {
 
   StreamPool& streams_;
   Completions& completions_;
-  std::vector<UnderWay> under_way_;
+  std::vector<HardwareLaunch> under_way_;
   bool had_any_ = false;
 };
 

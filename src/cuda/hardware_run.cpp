@@ -48,7 +48,7 @@ class Lane {
   bool has_ended() const { return waiting_.empty() || waiting_.back().end.reached(); }
   /// The operation of this stream that may be on the GPU. nullptr: all have ended.
   const Submission* first_unended() const {
-    const auto found = std::ranges::find_if(waiting_, [](const Waiting& each) { return !each.end.reached(); });
+    const auto found = std::ranges::find_if(waiting_, [](const PendingLaunch& each) { return !each.end.reached(); });
     return found != waiting_.end() ? &found->submission : nullptr;
   }
   void remove_first() {
@@ -57,7 +57,7 @@ class Lane {
   }
 
  private:
-  struct Waiting {
+  struct PendingLaunch {
     Submission submission;
     Completion end;
   };
@@ -78,7 +78,7 @@ class Lane {
   Completions& completions_;
   CUstream stream_;
   const Functions* functions_;
-  std::deque<Waiting> waiting_;
+  std::deque<PendingLaunch> waiting_;
 };
 
 class HardwareRun {

@@ -35,13 +35,13 @@ class KernelModule {
   /// During a drain, like find_function().
   CUfunction find_kernel(const std::string& symbol) const { return find_function(module_, symbol); }
 
-  struct Place {
+  struct VariablePlace {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
   };
-  /// From now on the host may change it. During a drain, as a driver that loads code late may do so here. Throws
-  /// CudaError where there is no such variable.
-  Place find_variable(const std::string& symbol);
+  /// From now on the host may change it. In a quiet moment, for a driver that loads code late may do so here.
+  /// Throws CudaError where there is no such variable.
+  VariablePlace find_variable(const std::string& symbol);
 
  private:
   std::vector<char> cubin_;
@@ -62,7 +62,7 @@ class VariableMemory {
 
  private:
   std::shared_ptr<KernelModule> module_;
-  KernelModule::Place place_;
+  KernelModule::VariablePlace place_;
 };
 
 }  // namespace gpushare::cuda

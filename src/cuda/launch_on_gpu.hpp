@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/engine/gpu.hpp"
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/model/residency.hpp"
 #include "core/workers/rank_room.hpp"
 #include "core/workers/worker_demand.hpp"
@@ -23,7 +23,7 @@
 namespace gpushare::cuda {
 
 /// Mean block time as workers: what earlier launches have shown.
-using BlockTimes = RecentMap<KernelId, Duration>;
+using BlockTimes = LruCache<KernelId, Duration>;
 
 /// The resources that all launches on one GPU share. Making them takes tens of milliseconds, so they outlive the runs,
 /// which use them one after the other.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the two ways to run a kernel takes less time, on so many SMs: as workers or as it was written. Workers save
-// some kernels the start of every block, and cost others registers (docs/internals/transform.md). So both are tried. Where
-// launches of a kernel differ, as where the first of ten finds all the work, those that were timed say nothing of the
-// next one.
+// some kernels the start of every block, and cost others registers (docs/internals/transform.md). So both are tried.
+// Where launches of a kernel differ, as where the first of ten finds all the work, those that were timed say nothing of
+// the next one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/model/units.hpp"
 #include "cuda/kernel_code.hpp"
 
@@ -61,7 +61,7 @@ class LaunchPaces {
   };
   double clearly_less_;
   double differs_from_;
-  RecentMap<std::pair<KernelId, std::size_t>, BothWays> kernels_{4096};
+  LruCache<std::pair<KernelId, std::size_t>, BothWays> kernels_{4096};
 };
 
 }  // namespace gpushare::cuda

@@ -73,7 +73,7 @@ class Partitions::Workshop {
   std::optional<WholeWay> find(const std::shared_ptr<const KernelCode>& kernel, const std::vector<SmId>& sms,
                                Duration expected) {
     const std::scoped_lock lock(mutex_);
-    Entry& entry = entry_of(sms);
+    PartitionEntry& entry = entry_of(sms);
     Loaded& loaded = entry.functions[kernel];
     entry.wanted += expected;
     loaded.wanted += expected;
@@ -109,7 +109,7 @@ class Partitions::Workshop {
     bool is_ordered = false;
     CUfunction function = nullptr;
   };
-  struct Entry {
+  struct PartitionEntry {
     Duration wanted{};
     bool is_ordered = false;
     std::shared_ptr<Partition> partition{};
@@ -124,7 +124,7 @@ class Partitions::Workshop {
   };
 
   Duration joins_from() const { return worth_ / 4; }
-  static bool is_worth(const Entry& entry, Duration worth) {
+  static bool is_worth(const PartitionEntry& entry, Duration worth) {
     return entry.is_ordered || entry.wanted >= partition_in_kernels * worth;
   }
 
@@ -141,7 +141,7 @@ class Partitions::Workshop {
     changed_.notify_all();
   }
 
-  void order_what_joins(const std::vector<SmId>& sms, Entry& entry) {
+  void order_what_joins(const std::vector<SmId>& sms, PartitionEntry& entry) {
     for (auto& [kernel, loaded] : entry.functions) {
       if (loaded.is_ordered || loaded.wanted < joins_from()) continue;
       entry.is_ordered = loaded.is_ordered = true;
@@ -149,8 +149,8 @@ class Partitions::Workshop {
     }
   }
 
-  std::vector<std::pair<const std::vector<SmId>*, Entry*>> latest_first() {
-    std::vector<std::pair<const std::vector<SmId>*, Entry*>> found;
+  std::vector<std::pair<const std::vector<SmId>*, PartitionEntry*>> latest_first() {
+    std::vector<std::pair<const std::vector<SmId>*, PartitionEntry*>> found;
     for (auto& [sms, entry] : entries_) found.emplace_back(&sms, &entry);
     std::ranges::sort(found, std::ranges::greater{}, [](const auto& each) { return each.second->used; });
     return found;
@@ -181,11 +181,11 @@ class Partitions::Workshop {
     changed_.notify_all();
   }
 
-  Entry& entry_of(const std::vector<SmId>& sms) {
+  PartitionEntry& entry_of(const std::vector<SmId>& sms) {
     const auto found = entries_.find(sms);
     if (found == entries_.end() && entries_.size() >= most_partitions)
       entries_.erase(std::ranges::min_element(entries_, {}, [](const auto& each) { return each.second.used; }));
-    Entry& entry = entries_[sms];
+    PartitionEntry& entry = entries_[sms];
     entry.used = ++now_;
     return entry;
   }
@@ -198,7 +198,7 @@ class Partitions::Workshop {
   void deliver(const Order& order) {
     const auto found = entries_.find(order.sms);
     if (found == entries_.end()) return;  // others have been used more since
-    Entry& entry = found->second;
+    PartitionEntry& entry = found->second;
     std::erase_if(entry.functions, [](const auto& each) { return each.first.expired(); });
     const auto loaded = entry.functions.find(order.kernel);
     if (loaded == entry.functions.end()) return;
@@ -258,7 +258,7 @@ class Partitions::Workshop {
   const Duration worth_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::vector<SmId>, Entry> entries_;
+  std::map<std::vector<SmId>, PartitionEntry> entries_;
   std::vector<Order> orders_;
   std::uint64_t now_ = 0;
   bool is_working_ = false;

@@ -8,7 +8,7 @@ namespace gpushare::cuda {
 
 #if !GPUSHARE_HAS_CUPTI
 
-struct Profiler::Parts {};
+struct CuptiParts {};
 
 Profiler::Profiler(LaunchResources&, const std::string&, std::vector<std::string>) {
   throw CudaError("gpushare was built without CUPTI's headers (package nvidia-cuda-cupti)");
@@ -52,13 +52,13 @@ Image counter_availability(const Cupti& api, CUcontext context) {
 }  // namespace
 
 /// Owns both halves of CUPTI: the host's, which knows metrics, and the one that is attached to the context.
-struct Profiler::Parts {
-  Parts(LaunchResources& used, const Cupti& opened, std::vector<std::string> metrics)
+struct CuptiParts {
+  CuptiParts(LaunchResources& used, const Cupti& opened, std::vector<std::string> metrics)
       : resources(used), api(opened), stream(make_stream(used.context)), names(std::move(metrics)) {
     for (const std::string& name : names) name_pointers.push_back(name.c_str());
   }
-  /// Releases whatever open() has opened.
-  ~Parts() { detach(); }
+  /// Of whatever open() has come to.
+  ~CuptiParts() { detach(); }
 
   void open() {
     const CurrentContext current(*resources.context);
@@ -210,7 +210,7 @@ struct Profiler::Parts {
 };
 
 Profiler::Profiler(LaunchResources& resources, const std::string& library_path, std::vector<std::string> metrics)
-    : parts_(std::make_unique<Parts>(resources, cupti(library_path), std::move(metrics))) {
+    : parts_(std::make_unique<CuptiParts>(resources, cupti(library_path), std::move(metrics))) {
   parts_->open();
 }
 Profiler::~Profiler() = default;

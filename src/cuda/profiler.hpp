@@ -31,8 +31,8 @@ class Profiler {
   std::vector<double> values() const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct CuptiParts;
+  std::unique_ptr<CuptiParts> parts_;
 };
 
 }  // namespace gpushare::cuda

@@ -8,11 +8,24 @@
 #include <optional>
 
 #include "core/model/time_in_system.hpp"
-#include "daemon/job_status.hpp"
 
 namespace gpushare::daemon {
 
-/// The progress of an application. Its jobs run one after the other, so their times alone add up.
+/// How a job has ended, for its client.
+enum class JobStatus : std::uint16_t {
+  Done = 0,
+  Refused = 1,    ///< the command was impossible: a handle, a size
+  Failed = 2,     ///< this job failed
+  Withdrawn = 3,  ///< its application was cancelled
+  Retryable = 4,  ///< something else failed, and this job with it
+  Suspect = 5,    ///< it was on the device when that failed, as were others: nobody knows whose fault it was
+  Culprit = 6,    ///< it alone was there
+};
+
+/// A point in time of CLOCK_MONOTONIC, which all processes share, in nanoseconds.
+std::int64_t monotonic_now();
+
+/// How an application fares. Its jobs run one after the other, so their times alone add up.
 struct ApplicationTotals {
   std::uint64_t unfinished = 0;
   std::uint64_t ended = 0;

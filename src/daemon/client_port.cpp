@@ -98,7 +98,7 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
     command.header.job = last_job() + 1;  // others may have written meanwhile, and may as soon as the lock is free
     if (!commands_.write({part_of(command), second, third})) return false;
     last_job_.store(command.header.job, std::memory_order_relaxed);
-    jobs_.emplace(command.header.job, JobRecord{.owner = owner});
+    jobs_.add(command.header.job, owner);
     return true;
   };
   const auto write_or_announce = [&] {
@@ -218,48 +218,94 @@ void ClientPort::keep(std::span<const std::byte> record) {
   require_peer(record.size() >= sizeof(wire), "a completion is too short");
   std::memcpy(&wire, record.data(), sizeof(wire));
   require_peer(record.size() == sizeof(wire) + wire.message_bytes, "a completion's size is wrong");
-  const auto job = jobs_.find(wire.job);
-  if (job == jobs_.end()) return;  // forgotten
   const auto* text = reinterpret_cast<const char*>(record.data() + sizeof(wire));
-  job->second.completion = {.status = static_cast<JobStatus>(wire.status),
-                            .accepted = wire.accepted,
-                            .started = wire.started,
-                            .ended = wire.ended,
-                            .message = std::string(text, wire.message_bytes)};
-  if (tells_ended_) ended_.push_back(wire.job);
+  jobs_.end(wire.job, {.status = static_cast<JobStatus>(wire.status),
+                       .accepted = wire.accepted,
+                       .started = wire.started,
+                       .ended = wire.ended,
+                       .message = std::string(text, wire.message_bytes)});
 }
 
-std::optional<JobCompletion> ClientPort::wait(JobNumber job, Duration timeout) {
+std::optional<JobResult> ClientPort::wait(JobNumber job, Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
-  auto found = jobs_.find(job);
-  require_lazily(found != jobs_.end(),
+  require_lazily(jobs_.knows(job),
                  [&] { return "job " + std::to_string(job) + ": there is none, or it has been forgotten"; });
-  if (!wait_until(lock, Clock::now() + timeout, [&] { return is_over(job); })) return std::nullopt;
-  found = jobs_.find(job);
-  require_lazily(found != jobs_.end(),
+  if (!wait_until(lock, Clock::now() + timeout, [&] { return jobs_.is_over(job); })) return std::nullopt;
+  const JobResult* result = jobs_.result(job);
+  require_lazily(result != nullptr,
                  [&] { return "job " + std::to_string(job) + " has been forgotten by another thread"; });
-  return found->second.completion;
-}
-
-bool ClientPort::is_over(JobNumber job) const {
-  const auto found = jobs_.find(job);
-  return found == jobs_.end() || found->second.completion;
+  return *result;
 }
 
 Awaited ClientPort::await(JobNumber job, Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
-  begin_to_tell();
-  if (const auto found = jobs_.find(job); found != jobs_.end()) ++found->second.waiting;
+  jobs_.collect_ends();
+  jobs_.begin_wait(job);
   Awaited awaited{.job = Awaited::Job::Unknown};
-  const bool is_over = wait_until(lock, Clock::now() + timeout, [&] { return this->is_over(job); });
-  if (const auto found = jobs_.find(job); found != jobs_.end()) {
-    awaited.job = is_over ? Awaited::Job::Ended : Awaited::Job::Unfinished;
-    found->second.waiting = is_over ? 0 : found->second.waiting - 1;  // other waiting threads find it gone
-  }
-  take_ended(awaited.ended);
+  const bool is_over = wait_until(lock, Clock::now() + timeout, [&] { return jobs_.is_over(job); });
+  if (jobs_.knows(job)) awaited.job = is_over ? Awaited::Job::Ended : Awaited::Job::Unfinished;
+  jobs_.end_wait(job, is_over);
+  jobs_.take_ended(awaited.ended);
   return awaited;
+}
+
+bool ClientPort::take_all_ended(std::vector<EndedJob>& told) {
+  require_own_process();
+  const std::lock_guard lock(mutex_);
+  jobs_.collect_ends();
+  collect();
+  rests_ = !std::exchange(has_ended_unled_, false) && !jobs_.has_left();
+  if (!is_led_) announce_rest();
+  collect();  // ring.hpp says why
+  told = jobs_.take_left();
+  jobs_.take_ended(told);
+  return !rests_;
+}
+
+void ClientPort::leave(std::vector<EndedJob> ended) {
+  const std::lock_guard lock(mutex_);
+  jobs_.leave(std::move(ended));
+}
+
+bool ClientPort::hear() {
+  if (doorbell_.hear()) return true;
+  const std::lock_guard lock(mutex_);
+  set_gone();
+  return false;
+}
+
+std::vector<EndedJob> ClientPort::abandon() {
+  if (fork_guard_.is_in_child()) return {};
+  close();
+  const std::lock_guard lock(mutex_);
+  try {
+    collect();
+  } catch (const PeerViolation&) {  // then that was all
+  }
+  return jobs_.take_all();
+}
+
+void ClientPort::forget(JobNumber job) {
+  if (fork_guard_.is_in_child()) return;
+  const std::lock_guard lock(mutex_);
+  jobs_.forget(job);
+}
+
+std::size_t ClientPort::kept_jobs() const {
+  require_own_process();
+  const std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+void ClientPort::close() {
+  if (fork_guard_.is_in_child()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    set_gone();
+  }
+  doorbell_.hang_up();
 }
 
 }  // namespace gpushare::daemon

@@ -11,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/session/spin.hpp"
@@ -20,11 +19,9 @@
 #include "daemon/channel/handle_table.hpp"
 #include "daemon/channel/port_memory.hpp"
 #include "daemon/channel/wire.hpp"
-#include "daemon/job_reply.hpp"
+#include "daemon/port_jobs.hpp"
 
 namespace gpushare::daemon {
-
-using JobNumber = std::uint64_t;  ///< 1, 2, 3, ... of a port
 
 struct LaunchRequest {
   Handle application = 0;
@@ -44,24 +41,7 @@ struct CopyRequest {
   std::uint64_t bytes = 0;
 };
 
-/// How a job has ended. Times are those of CLOCK_MONOTONIC, in nanoseconds; 0: never started.
-struct JobCompletion {
-  JobStatus status{};
-  bool is_lost = false;  ///< it had not ended when the connection did
-  std::int64_t accepted = 0;
-  std::int64_t started = 0;
-  std::int64_t ended = 0;
-  std::string message;
-};
-
-/// A job that has ended, or was lost with the connection.
-struct EndedJob {
-  JobNumber job = 0;
-  JobCompletion completion;
-  void* owner = nullptr;  ///< as given at submission
-};
-
-/// The result of waiting for a job.
+/// What waiting for a job has come to.
 struct Awaited {
   enum class Job { Ended, Unfinished, Unknown };
   Job job{};                    ///< Unknown: another caller has been given its end
@@ -84,9 +64,9 @@ class ClientPort {
   /// A job that ends when all earlier jobs have.
   JobNumber fence(Duration patience = default_patience);
 
-  /// How the job has ended; nullopt: not yet. The same every time, until the job is forgotten.
-  std::optional<JobCompletion> wait(JobNumber job, Duration timeout);
-  /// Waits for the job, which take_all_ended() then leaves out. The caller has to report all ends in the result.
+  /// How the job has ended; nullopt: not yet. Says the same every time, until the job is forgotten.
+  std::optional<JobResult> wait(JobNumber job, Duration timeout);
+  /// Waits for the job; those who do are not told by take_all_ended(). Whoever gets ends here has to tell of them.
   Awaited await(JobNumber job, Duration timeout);
   /// Appends all ended jobs that have no waiting thread and were not reported before; they are forgotten. To be called
   /// by one thread, again a little later if the result was true: while jobs end in quick succession the bell is not
@@ -115,11 +95,6 @@ class ClientPort {
   static constexpr Duration default_patience = std::chrono::seconds(60);
 
  private:
-  struct JobRecord {
-    std::optional<JobCompletion> completion;
-    void* owner = nullptr;
-    int waiting = 0;  // threads
-  };
   class Leading;
   using Clock = std::chrono::steady_clock;
   using Deadline = Clock::time_point;
@@ -136,9 +111,6 @@ class ClientPort {
   // With the lock:
   void announce_rest();
   void collect();
-  bool is_over(JobNumber job) const;
-  void begin_to_tell();
-  void take_ended(std::vector<EndedJob>& told);
   void keep(std::span<const std::byte> record);
   void set_gone();
   void require_own_process() const;
@@ -156,10 +128,7 @@ class ClientPort {
   bool is_gone_ = false;
   int waiting_senders_ = 0;  // for room in the ring
   std::atomic<JobNumber> last_job_ = 0;
-  std::unordered_map<JobNumber, JobRecord> jobs_;  // those not forgotten
-  std::vector<JobNumber> ended_;                   // among jobs_, once take_all_ended() is in use
-  std::vector<EndedJob> left_;                     // for take_all_ended()
-  bool tells_ended_ = false;
+  PortJobs jobs_;
   bool has_ended_unled_ = false;  // something, since take_all_ended() was called
   bool rests_ = false;            // its caller waits for the bell
   std::vector<std::byte> record_;

@@ -2,7 +2,7 @@
 // The gate at which launches wait for the lease.
 #pragma once
 
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 

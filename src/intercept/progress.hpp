@@ -2,7 +2,7 @@
 // Publishes the progress of streams to the page: from time to time a stream writes a word there, a mark.
 #pragma once
 
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 

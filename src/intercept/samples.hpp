@@ -2,8 +2,8 @@
 // Timed launches: with an event in front and one behind, read when both have passed, and never waited for.
 #pragma once
 
-#include "intercept/kernels.hpp"
-#include "intercept/streams.hpp"
+#include "intercept/calls/kernels.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 

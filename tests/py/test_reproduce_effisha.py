@@ -5,10 +5,13 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.reproduce import effisha_preemption, effisha_workload, reproduce
-from gpushare.reproduce.effisha_slicing import Slice, tuned
-from gpushare.reproduce.effisha_turnaround import DYNAMIC, STATIC, overhead, setting_section
-from gpushare.reproduce.effisha_workload import BENCHMARKS, Platform, table_2
+from gpushare.reproduce import reproduce
+from gpushare.reproduce.effisha import closed_loop as effisha_closed_loop
+from gpushare.reproduce.effisha import preemption as effisha_preemption
+from gpushare.reproduce.effisha import workload as effisha_workload
+from gpushare.reproduce.effisha.slicing import Slice, tuned
+from gpushare.reproduce.effisha.turnaround import DYNAMIC, STATIC, overhead, setting_section
+from gpushare.reproduce.effisha.workload import BENCHMARKS, Platform, table_2
 from gpushare.suite import KERNELS
 
 
@@ -117,12 +120,12 @@ def test_an_eviction_takes_a_block_and_a_probe_waits_less():
 
 
 def test_a_closed_loop_is_closed(monkeypatch):
-    monkeypatch.setattr(effisha_preemption, "ROUNDS", 2)
-    run = effisha_preemption.closed_loop(4e6, seed=0)
+    monkeypatch.setattr(effisha_closed_loop, "ROUNDS", 2)
+    run = effisha_closed_loop.closed_loop(4e6, seed=0)
     arrivals, ends = run.record.arrivals, run.record.ends
     for place in range(len(arrivals)):
         due = ends[place - 1] + 4e6 if place % 2 else 0
-        assert arrivals[place] == pytest.approx(due, abs=effisha_preemption.CLOSED_WITHIN_NS)
+        assert arrivals[place] == pytest.approx(due, abs=effisha_closed_loop.CLOSED_WITHIN_NS)
 
 
 def test_on_a_gpu_the_suite_stands_in_as_often_as_lengths_need(monkeypatch):
@@ -136,5 +139,5 @@ def test_on_a_gpu_the_suite_stands_in_as_often_as_lengths_need(monkeypatch):
 
 
 def test_elsewhere_it_needs_a_paper_that_can():
-    with raises_naming(gs.InvalidInput, "srtf", "cd-search", "effisha"):
+    with raises_naming(gs.InvalidInput, "srtf", "slate", "cd-search", "effisha"):
         reproduce("srtf", device="h100")

@@ -40,12 +40,12 @@ void bind_completion(py::module_& module) {
       .value("RETRYABLE", JobStatus::Retryable)
       .value("SUSPECT", JobStatus::Suspect)
       .value("CULPRIT", JobStatus::Culprit);
-  py::class_<JobCompletion>(module, "JobCompletion", "Times are those of CLOCK_MONOTONIC; 0: it never started.")
-      .def_readonly("status", &JobCompletion::status)
-      .def_readonly("accepted_ns", &JobCompletion::accepted, "When the worker took the command.")
-      .def_readonly("started_ns", &JobCompletion::started)
-      .def_readonly("ended_ns", &JobCompletion::ended)
-      .def_property_readonly("message", [](const JobCompletion& self) {
+  py::class_<JobResult>(module, "JobCompletion", "Times are those of CLOCK_MONOTONIC; 0: it never started.")
+      .def_readonly("status", &JobResult::status)
+      .def_readonly("accepted_ns", &JobResult::accepted, "When the worker took the command.")
+      .def_readonly("started_ns", &JobResult::started)
+      .def_readonly("ended_ns", &JobResult::ended)
+      .def_property_readonly("message", [](const JobResult& self) {
         return py::reinterpret_steal<py::str>(
             PyUnicode_DecodeUTF8(self.message.data(), static_cast<Py_ssize_t>(self.message.size()), "replace"));
       });

@@ -86,7 +86,7 @@ py::list told(std::vector<EndedJob> ended) {
   for (EndedJob& each : ended) {
     if (each.owner == nullptr) continue;
     auto owner = py::reinterpret_steal<py::object>(static_cast<PyObject*>(each.owner));
-    const JobCompletion& end = each.completion;
+    const JobResult& end = each.result;
     list.append(py::make_tuple(std::move(owner), end.is_lost ? py::object(py::none()) : py::cast(end.status),
                                py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
                                    end.message.data(), static_cast<Py_ssize_t>(end.message.size()), "replace"))));
@@ -99,7 +99,7 @@ py::list told(std::vector<EndedJob> ended) {
 bool settle(const EndedJob& ended) {
   static PyObject* const event = PyUnicode_InternFromString("_event");
   static PyObject* const has_ended = PyUnicode_InternFromString("has_ended");
-  if (ended.completion.is_lost || ended.completion.status != JobStatus::Done) return false;
+  if (ended.result.is_lost || ended.result.status != JobStatus::Done) return false;
   auto* owner = static_cast<PyObject*>(ended.owner);
   const auto waiting = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, event));
   if (waiting.is_none() && PyObject_SetAttr(owner, has_ended, Py_True) == 0) return true;

@@ -5,7 +5,7 @@
 #include "bindings/daemon/release_queue.hpp"
 #include "bindings/runs/policy_maker.hpp"
 #include "bindings/runs/session_ordering.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "daemon/server_port.hpp"
 #include "daemon/session_sink.hpp"
@@ -109,7 +109,7 @@ void bind_session_sink(py::module_& module) {
   py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
                        const std::string& ordering) {
-             return open_sink(paced_device(device, seed, speed), policy,
+             return open_sink(realtime_device(device, seed, speed), policy,
                               {.ordering = bindings::session_ordering(ordering, device)});
            }),
            py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("ordering") = "arrival")

@@ -9,7 +9,7 @@
 #include "bindings/runs/session_ordering.hpp"
 #include "bindings/without_gil.hpp"
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
 
@@ -150,7 +150,7 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
            py::arg("estimates") = py::none(), "An ordering estimates times for the device `estimates`.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
                        bool keeps_record, const std::string& ordering) {
-             return open_session(paced_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
+             return open_session(realtime_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
            }),
            py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("keeps_record") = true,
            py::arg("ordering") = "arrival",

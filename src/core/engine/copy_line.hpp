@@ -42,14 +42,14 @@ class CopyLine {
   CopyPiece take();
 
  private:
-  struct QueuedCopy {
+  struct WaitingCopy {
     Submission copy;
     std::int64_t gone = 0;  // bytes
   };
 
   std::size_t next() const;
 
-  std::vector<QueuedCopy> waiting_;  // in the order in which they came
+  std::vector<WaitingCopy> waiting_;  // in the order in which they came
 };
 
 /// Start times of the copies that have not ended completely.

@@ -18,11 +18,14 @@ class OperationSource {
   virtual void going(const Submission& /*operation*/) {}
 };
 
-/// Without an ordering operations are released when they are offered, and the other functions do nothing.
+/// The way of operations to the device. Under ArrivalOrdering they go when they are offered.
 class OrderedDispatch {
  public:
+  /// `ordering`: nullptr for the order of arrival.
   OrderedDispatch(Gpu& gpu, Dispatcher& dispatcher, OperationSource& source, Ordering* ordering)
-      : gpu_(gpu), dispatcher_(dispatcher), source_(source), ordering_(ordering) {}
+      : gpu_(gpu), dispatcher_(dispatcher), source_(source), ordering_(ordering != nullptr ? *ordering : by_arrival_) {}
+  OrderedDispatch(const OrderedDispatch&) = delete;
+  OrderedDispatch& operator=(const OrderedDispatch&) = delete;
 
   /// The ordering's add() and issue().
   void add(const Application& application, ApplicationId expected);
@@ -45,8 +48,9 @@ class OrderedDispatch {
   Gpu& gpu_;
   Dispatcher& dispatcher_;
   OperationSource& source_;
-  Ordering* ordering_;
-  bool has_news_ = false;  // since let_go(); block events do not concern the ordering
+  ArrivalOrdering by_arrival_;
+  Ordering& ordering_;
+  bool has_news_ = false;  // blocks are none of the ordering's business
 };
 
 }  // namespace gpushare

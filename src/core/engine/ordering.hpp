@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between applications and the device: an ordering decides which application's next operation is released, a
-// sharing policy then how the GPU is shared. Without an ordering every operation is released as soon as the one before
-// it in its application has ended, and copies are served in order of arrival.
+// The seam between applications and the device: an ordering decides which application's next operation may go, a
+// sharing policy then where launches run. In the order of arrival every operation goes as soon as the one before it in
+// its application has ended, and copies are served in the order in which they come.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/engine/engine.hpp"
 #include "core/engine/gpu.hpp"
@@ -41,6 +42,27 @@ class Ordering {
   /// Will the operation that follows the one on the device be released as soon as it is offered, whatever happens until
   /// then, unless the application is withdrawn? If so, it may be announced to the device.
   virtual bool goes_on(ApplicationId application) const = 0;
+  /// Is next() to be called only when all that happened at the same time is known? Otherwise it is called after every
+  /// offer.
+  virtual bool waits_for_all_offers() const { return true; }
+};
+
+/// Every operation goes when it is offered.
+class ArrivalOrdering : public Ordering {
+ public:
+  ApplicationId add(const Application& /*application*/) override { return static_cast<ApplicationId>(applications_++); }
+  void issue(ApplicationId /*application*/, const Operation& /*operation*/) override {}
+  void offer(const Submission& operation, Time /*now*/) override { offered_ = operation; }
+  void ended(ApplicationId /*application*/, Time /*now*/) override {}
+  void withdraw(ApplicationId /*application*/) override {}
+  void set_priority(ApplicationId /*application*/, int /*priority*/) override {}
+  std::optional<Submission> next(Time /*now*/) override { return std::exchange(offered_, std::nullopt); }
+  bool goes_on(ApplicationId /*application*/) const override { return true; }
+  bool waits_for_all_offers() const override { return false; }
+
+ private:
+  std::int32_t applications_ = 0;
+  std::optional<Submission> offered_;
 };
 
 /// Runs the workload as run() in engine.hpp does, but the ordering releases operations.

@@ -12,6 +12,10 @@
 
 namespace gpushare {
 
+/// So many admitted launches (Policy::admits) begin at a time: the hardware has few queues for streams, and others need
+/// some.
+constexpr int admitted_at_once = 8;
+
 /// How many blocks of one launch may be resident on each SM. One number where all SMs are alike.
 class Quota {
  public:

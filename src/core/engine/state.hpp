@@ -92,7 +92,7 @@ class State {
   RunningLaunch& at(OperationId launch);
 
   const Device* device_;
-  std::map<ApplicationId, ApplicationState> applications_;  // without those that were forgotten
+  std::map<ApplicationId, ApplicationState> applications_;  // but for the forgotten
   std::int32_t next_application_ = 0;
   std::vector<const Operation*> operations_;  // by OperationId
   std::vector<int> position_;                 // by OperationId: index in running_, or -1

@@ -81,6 +81,32 @@ struct CommandDelays {
   Duration follow{};
 };
 
+/// What co-scheduling costs and what it has to promise, as far as that depends on the device. The defaults were
+/// measured on an H100 80GB.
+struct CoRunTuning {
+  /// From a launch's arrival until workers obey a plan made for it, at least: the decision, the distribution of SMs,
+  /// and the orders to the workers.
+  Duration plan_latency{30'000};
+  /// From a new allocation until its quotas hold on all SMs: some 25 us, and a block.
+  Duration allocation_settling{100'000};
+  /// To hand the GPU from one launch to another: some 25 us to evict, as much to resume, and a block.
+  Duration switch_cost{100'000};
+  /// The most waiting work that is admitted to reserved SMs: others lose these SMs meanwhile, and each waiting launch
+  /// costs the device time at every poll.
+  Duration longest_backlog{5'000'000};
+  /// What an unequal partition must promise over an equal one, where the model is doubtful (allocation_search.hpp).
+  double gain_of_unequal_parts = 1.2;
+  /// The same for shared SMs.
+  double gain_of_sharing = 1.3;
+  /// The least that co-running must promise over serial execution where the model is doubtful: predictions of equal
+  /// partitions were up to 13 % off in nine pairs of ten (docs/results/simulator-accuracy.md).
+  double gain_of_doubtful_co_running = 1 / 1.1;
+  /// The throughput of original kernels in serial execution: they leave no gaps and fill each other's last waves. 1.07
+  /// of one after the other in the mean of 136 pairs; chosen on half of these pairs, checked on the others
+  /// (docs/internals/tuner.md).
+  double gain_of_serial_whole = 1.05;
+};
+
 struct Device {
   std::string name;
   int sms = 0;
@@ -91,6 +117,7 @@ struct Device {
   CopyEngine to_device;
   CopyEngine to_host;
   CommandDelays delays;
+  CoRunTuning tuning{};
   double flops_per_s = 0;  ///< single-precision peak, where known
   Bytes memory{};          ///< where known; 0: not limited
 };

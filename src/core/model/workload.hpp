@@ -44,7 +44,7 @@ struct Application {
   std::string owner{};                 ///< a user with several applications; empty: the application by itself
   double owner_weight = 1;             ///< share of the owner; equal in all of the owner's applications
   std::optional<Duration> deadline{};  ///< after its arrival: when it should have ended
-  std::optional<double> floor{};       ///< least speed beside others, relative to its speed alone
+  std::optional<double> min_speed{};   ///< share of its speed alone that it has to keep beside others
   std::optional<Duration> latency{};   ///< after it was submitted: when each of its launches should have ended
   std::vector<Operation> operations;
   Bytes memory{};  ///< of the device, from its start to its end (admission.hpp)

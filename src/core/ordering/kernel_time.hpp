@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/predictors/name_and_threads.hpp"
 
 namespace gpushare {
@@ -43,7 +43,7 @@ class KernelTimes {
   }
 
  private:
-  RecentMap<NameAndThreads, KernelTime> times_{4096};
+  LruCache<NameAndThreads, KernelTime> times_{4096};
 };
 
 }  // namespace gpushare

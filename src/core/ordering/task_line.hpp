@@ -53,7 +53,7 @@ class TaskLine {
   EnginesState engines(Time now) const;
 
  private:
-  struct ActiveTask {
+  struct TaskOnEngine {
     ReadyTask ready;
     Engine engine = uplink;  // the one that it uses or will use next
     bool uses = false;       // has begun to
@@ -62,19 +62,19 @@ class TaskLine {
     std::int64_t rank = 0;   // of its copies
   };
 
-  const ActiveTask* find(ApplicationId application) const;
-  ActiveTask& at(ApplicationId application);
-  static bool is_at(const ActiveTask& task, Engine engine);
-  static Duration left_of(const ActiveTask& task, Time now);
+  const TaskOnEngine* find(ApplicationId application) const;
+  TaskOnEngine& at(ApplicationId application);
+  static bool is_at(const TaskOnEngine& task, Engine engine);
+  static Duration left_of(const TaskOnEngine& task, Time now);
   bool goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const;
-  bool may_compute(const ActiveTask& task) const;
-  static bool is_for_kernels(const ActiveTask& task);
-  bool may_send_results(const ActiveTask& task, Time now) const;
-  void leave(const ActiveTask& task, Time now);
+  bool may_compute(const TaskOnEngine& task) const;
+  static bool is_for_kernels(const TaskOnEngine& task);
+  bool may_send_results(const TaskOnEngine& task, Time now) const;
+  void leave(const TaskOnEngine& task, Time now);
 
   int most_computing_;
   CutIn cut_in_;
-  std::vector<ActiveTask> tasks_;
+  std::vector<TaskOnEngine> tasks_;
 };
 
 }  // namespace gpushare

@@ -20,22 +20,22 @@ class CdSearch : public Policy {
 
   void observe(const Event& event, const State& state) override {
     if (event.kind == EventKind::ApplicationEnded) memory_.ended(event.application);
-    const bool is_new_company = company_.observe(event, state);
-    window_.observe(event, state, company_.members());
-    if (is_new_company) return meet(state);
+    const bool is_new_group = group_.observe(event, state);
+    window_.observe(event, state, group_.members());
+    if (is_new_group) return meet(state);
     const bool is_due = event.kind == EventKind::DeadlineReached && is_searching() && event.time >= window_.next_look();
     if (is_due && window_.complete(state, partition_, awaited())) advance(state);
   }
 
   Plan decide(const State& state) const override {
     Plan plan;
-    const bool is_alone = company_.members().size() == 1;
+    const bool is_alone = group_.members().size() == 1;
     for (const RunningLaunch& launch : state.running()) {
       if (!is_alone && partition_.sms_of(launch.application) == 0) continue;
       const Quota part = is_alone ? full_quota(launch) : partition_.quota(launch.application, launch.max_residency);
       plan.shares.push_back({.launch = launch.id, .quota = part});
     }
-    plan.wake_at = company_.next_departure();
+    plan.wake_at = group_.next_departure();
     if (is_searching()) plan.wake_at = std::min(plan.wake_at.value_or(latest_time), window_.next_look());
     // A GPU may report an event later than the time of the wake-up that the policy wants.
     if (plan.wake_at) plan.wake_at = std::max(*plan.wake_at, state.now() + Duration(1));
@@ -46,21 +46,21 @@ class CdSearch : public Policy {
   bool is_searching() const { return search_ != nullptr && !search_->finished(); }
 
   void meet(const State& state) {
-    search_ = &memory_.search_of(company_.members(), state);
+    search_ = &memory_.search_of(group_.members(), state);
     settle_in(state);
   }
 
   void advance(const State& state) {
     Rates rates;
-    for (const Member& member : company_.members()) rates.push_back(window_.rate(member, partition_));
+    for (const Member& member : group_.members()) rates.push_back(window_.rate(member, partition_));
     search_->measured(rates);
-    memory_.learn(company_.members(), *search_);
+    memory_.learn(group_.members(), *search_);
     settle_in(state);
   }
 
   void settle_in(const State& state) {
     std::vector<SmPart> parts;
-    for (const Member& member : company_.members()) {
+    for (const Member& member : group_.members()) {
       parts.push_back({.application = member.application, .sms = search_->parts()[parts.size()]});
     }
     partition_.resize(parts, state.sms());
@@ -70,18 +70,18 @@ class CdSearch : public Policy {
   /// The launches with rates that the search waits for.
   std::vector<Member> awaited() const {
     std::vector<Member> members;
-    for (std::size_t i = 0; i < company_.members().size(); ++i) {
-      if (search_->needs_rate(i)) members.push_back(company_.members()[i]);
+    for (std::size_t i = 0; i < group_.members().size(); ++i) {
+      if (search_->needs_rate(i)) members.push_back(group_.members()[i]);
     }
     return members;
   }
 
   CdSearchOptions options_;
-  Company company_;
+  CoRunGroup group_;
   SmPartition partition_;
   SamplingWindow window_;
   SearchMemory memory_;
-  PartitionSearch* search_ = nullptr;  // of the present co-run set
+  PartitionSearch* search_ = nullptr;  // of the present group
 };
 
 }  // namespace

@@ -39,29 +39,29 @@ class EarliestDeadlineFirst : public Policy {
   }
 
   void admit(const State& state) {
-    struct Candidate {
+    struct DeadlineTask {
       OperationId id;
       Time due;
       Duration remaining;
     };
-    std::vector<Candidate> candidates;
+    std::vector<DeadlineTask> tasks;
     for (const RunningLaunch& launch : state.running()) {
       if (!state.application(launch.application).deadline) continue;
-      candidates.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
+      tasks.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
     }
-    std::ranges::stable_sort(candidates, {}, &Candidate::due);
-    std::vector<Candidate> kept;
+    std::ranges::stable_sort(tasks, {}, &DeadlineTask::due);
+    std::vector<DeadlineTask> kept;
     Time end = state.now();
-    for (const Candidate& candidate : candidates) {
-      kept.push_back(candidate);
-      end += candidate.remaining;
-      if (end <= candidate.due) continue;
-      const auto longest = std::ranges::max_element(kept, {}, &Candidate::remaining);
+    for (const DeadlineTask& task : tasks) {
+      kept.push_back(task);
+      end += task.remaining;
+      if (end <= task.due) continue;
+      const auto longest = std::ranges::max_element(kept, {}, &DeadlineTask::remaining);
       end -= longest->remaining;
       kept.erase(longest);
     }
     admitted_.clear();
-    for (const Candidate& candidate : kept) admitted_.push_back(candidate.id);
+    for (const DeadlineTask& task : kept) admitted_.push_back(task.id);
   }
 
   RemainingTime remaining_;

@@ -13,19 +13,19 @@
 // application that saturates the memory slows all others; and dedicated SMs seldom give the highest throughput.
 #include "core/engine/policy.hpp"
 #include "core/policy_support/options.hpp"
-#include "core/tuning/fair_division.hpp"
+#include "core/tuning/allocation/fair_allocation.hpp"
 
 namespace gpushare {
 namespace {
 
 class Fair : public Policy {
  public:
-  Fair(Duration period, Duration patience) : period_(period), attendance_(patience), division_(period) {}
+  Fair(Duration period, Duration patience) : period_(period), active_(patience), allocation_(period) {}
 
   void observe(const Event& event, const State& state) override {
-    attendance_.observe(event, state);
-    division_.observe(event, state);
-    if (wants(event) && !state.running().empty()) division_.divide(state, attendance_);
+    active_.observe(event, state);
+    allocation_.observe(event, state);
+    if (wants(event) && !state.running().empty()) allocation_.update(state, active_);
   }
 
   bool wants(const Event& event) const override {
@@ -34,7 +34,7 @@ class Fair : public Policy {
 
   Plan decide(const State& state) const override {
     Plan plan;
-    const std::vector<SmPart>& parts = division_.parts();
+    const std::vector<SmPart>& parts = allocation_.parts();
     std::size_t first = 0;
     for (const SmPart& part : parts) {
       for (const RunningLaunch& launch : state.running()) {
@@ -45,7 +45,7 @@ class Fair : public Policy {
     }
     if (parts.size() == 1 && state.running().size() == 1) return plan;
     plan.wake_at = state.now() + period_;
-    if (const auto loss = attendance_.next_loss(state.now())) plan.wake_at = std::min(*loss, *plan.wake_at);
+    if (const auto loss = active_.next_expiry(state.now())) plan.wake_at = std::min(*loss, *plan.wake_at);
     return plan;
   }
 
@@ -60,8 +60,8 @@ class Fair : public Policy {
   }
 
   Duration period_;
-  Attendance attendance_;
-  FairDivision division_;
+  ActiveApplications active_;
+  FairAllocation allocation_;
 };
 
 }  // namespace

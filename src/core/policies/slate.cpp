@@ -36,7 +36,7 @@ class Slate : public Policy {
     if (!wants(event)) return;
     queue_.observe(event, state);
     std::vector<const Launch*> launches;
-    for (const SlateQueue::Place& place : queue_.places()) launches.push_back(&place.launch);
+    for (const SlateQueue::SlatePlace& place : queue_.places()) launches.push_back(&place.launch);
     if (launches.size() > 1) sms_ = ranges_.of(state.device(), launches);
     if (launches.size() == 1) sms_ = {state.sms()};
   }

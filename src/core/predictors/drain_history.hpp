@@ -26,7 +26,7 @@ class DrainHistory {
     void operator+=(const Group& other);
   };
   /// All times are times in which the SM ran the launch, in nanoseconds.
-  struct SmReports {
+  struct SmDrain {
     double begin = 0;   // of the slice
     double first = 0;   // report
     double latest = 0;  // report
@@ -37,12 +37,12 @@ class DrainHistory {
   };
   struct Totals;
 
-  static double oldest_in_flight(const SmReports& sm, double residency);
+  static double oldest_in_flight(const SmDrain& sm, double residency);
   Totals totals(const RunningLaunch& launch, Time now) const;
   /// In SM time, as of each SM's latest report.
   double work_left(const Totals& seen, const RunningLaunch& launch) const;
 
-  std::vector<SmReports> per_sm_;
+  std::vector<SmDrain> per_sm_;
   bool from_the_start_;
 };
 

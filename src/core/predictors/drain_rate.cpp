@@ -12,7 +12,7 @@ void DrainRate::observe(const Event& event, const State& state) {
   if (is_reused) launches_[index(event.operation)] = {};
   if (event.kind != EventKind::BlockEnded) return;
   if (launches_.size() <= index(event.operation)) launches_.resize(index(event.operation) + 1);
-  LaunchDrain& launch_drain = launches_[index(event.operation)];
+  SampledLaunch& known = launches_[index(event.operation)];
   const RunningLaunch& launch = *state.find(event.operation);
   if (launch_drain.slice != slice_) {
     launch_drain.history.emplace(launch, event.time, launch.done == event.blocks);

@@ -39,12 +39,12 @@ class DrainRate {
   Duration remaining(const RunningLaunch& launch, Time now) const;
 
  private:
-  struct LaunchDrain {
+  struct SampledLaunch {
     std::optional<DrainHistory> history;
     int slice = 0;
   };
 
-  std::vector<LaunchDrain> launches_;  // by OperationId
+  std::vector<SampledLaunch> launches_;  // by OperationId
   int slice_ = 1;
 };
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/engine/state.hpp"
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/predictors/name_and_threads.hpp"
 
 namespace gpushare {
@@ -72,8 +72,8 @@ class OwnSmBlocks {
   bool changed_ = false;
   Time looked_at_{};
   std::vector<Sm> sms_;
-  std::vector<Seen> launches_;                        // by OperationId
-  RecentMap<NameAndThreads, double> known_ns_{4096};  // by kernel
+  std::vector<Seen> launches_;                       // by OperationId
+  LruCache<NameAndThreads, double> known_ns_{4096};  // by kernel
 };
 
 }  // namespace gpushare

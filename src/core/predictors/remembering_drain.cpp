@@ -20,7 +20,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   }
   if (event.kind == EventKind::LaunchArrived) records_[event.operation] = {};
   if (event.kind == EventKind::BlockStarted) {
-    if (LaunchRecord* record = find(event.operation)) record->goes_on(event.time);
+    if (FollowedLaunch* launched = find(event.operation)) launched->goes_on(event.time);
   }
   if (event.kind == EventKind::BlockEnded) {
     const RunningLaunch& launch = *state.find(event.operation);
@@ -31,21 +31,21 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   if (event.next_is_known || event.kind == EventKind::DeadlineReached) return;
   for (const OperationId id : reported_) {
     const RunningLaunch* launch = state.find(id);
-    LaunchRecord* record = find(id);
-    if (launch == nullptr || record == nullptr) continue;
-    forecast(*launch, *record, state.now());
-    if (launch->started == launch->done) record->still_since = state.now();
+    FollowedLaunch* launched = find(id);
+    if (launch == nullptr || launched == nullptr) continue;
+    forecast(*launch, *launched, state.now());
+    if (launch->started == launch->done) launched->still_since = state.now();
   }
   reported_.clear();
 }
 
-/// nullptr for a launch that had begun before this predictor saw events.
-RememberingDrain::LaunchRecord* RememberingDrain::find(OperationId launch) {
-  const auto found = records_.find(launch);
-  return found == records_.end() ? nullptr : &found->second;
+/// Nothing of what had begun before anybody listened.
+RememberingDrain::FollowedLaunch* RememberingDrain::find(OperationId launch) {
+  const auto found = under_way_.find(launch);
+  return found == under_way_.end() ? nullptr : &found->second;
 }
 
-void RememberingDrain::LaunchRecord::goes_on(Time now) {
+void RememberingDrain::FollowedLaunch::goes_on(Time now) {
   if (still_since) stood_still += std::max(now - *still_since, Duration{});
   still_since.reset();
 }
@@ -55,16 +55,16 @@ void RememberingDrain::reslice() {
   for (auto& [id, each] : records_) each.is_disturbed = true;
 }
 
-void RememberingDrain::forecast(const RunningLaunch& launch, LaunchRecord& record, Time now) {
-  if (record.is_disturbed || !drain_.has_sample(launch)) return;
-  if (launch.unfinished() == 0 || done(launch) < record.next_done) return;
-  record.forecasts.push_back({done(launch), now - record.stood_still, drain_.remaining(launch, now)});
-  record.next_done = done(launch) + between_forecasts;
+void RememberingDrain::forecast(const RunningLaunch& launch, FollowedLaunch& launched, Time now) {
+  if (launched.is_disturbed || !drain_.has_sample(launch)) return;
+  if (launch.unfinished() == 0 || done(launch) < launched.next_done) return;
+  launched.forecasts.push_back({done(launch), now - launched.stood_still, drain_.remaining(launch, now)});
+  launched.next_done = done(launch) + between_forecasts;
 }
 
 void RememberingDrain::learn(const RunningLaunch& launch, Time end) {
-  const LaunchRecord* record = find(launch.id);
-  if (record == nullptr || record->is_disturbed) return;
+  const FollowedLaunch* launched = find(launch.id);
+  if (launched == nullptr || launched->is_disturbed) return;
   std::vector<DrainError> errors;
   for (const Forecast& each : record->forecasts) {
     const double said = nanoseconds(each.remaining);

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/predictors/drain_errors.hpp"
 #include "core/predictors/drain_rate.hpp"
 #include "core/predictors/name_and_threads.hpp"
@@ -40,7 +40,7 @@ class RememberingDrain {
     Time time{};  // but for when it stood still
     Duration remaining{};
   };
-  struct LaunchRecord {
+  struct FollowedLaunch {
     std::vector<Forecast> forecasts;
     double next_done = 0;  // progress at which the next forecast is made
     bool is_disturbed = false;
@@ -53,14 +53,14 @@ class RememberingDrain {
   static double done(const RunningLaunch& launch) {
     return static_cast<double>(launch.done) / static_cast<double>(launch.blocks());
   }
-  LaunchRecord* find(OperationId launch);
-  void forecast(const RunningLaunch& launch, LaunchRecord& record, Time now);
+  FollowedLaunch* find(OperationId launch);
+  void forecast(const RunningLaunch& launch, FollowedLaunch& launched, Time now);
   void learn(const RunningLaunch& launch, Time end);
 
   DrainRate drain_;
-  std::map<OperationId, LaunchRecord> records_;
-  std::vector<OperationId> reported_;                    // in an incomplete poll
-  RecentMap<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
+  std::map<OperationId, FollowedLaunch> under_way_;
+  std::vector<OperationId> reported_;                   // in a look that is not over
+  LruCache<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
 };
 
 }  // namespace gpushare

@@ -33,13 +33,13 @@ LaneValues::LaneValues(const Module& module, const Function& function, const Sin
     : module_(module), function_(function), group_(group), writers_(writers) {}
 
 bool LaneValues::is_same_in_warp(std::size_t statement) {
-  const Place here = place(statement);
+  const StatementPlace here = place(statement);
   if (here.instruction.operation() == "setp") return compares_whole_warps(here);
   return assigned(here).is_uniform() || gives_all_lanes_one_value(here);
 }
 
-/// A vote of the whole warp, or a value that one lane gives to all.
-bool LaneValues::gives_all_lanes_one_value(const Place& place) {
+/// A vote of the whole warp, or what one lane has, for all of them.
+bool LaneValues::gives_all_lanes_one_value(const StatementPlace& place) {
   const auto& operands = place.instruction.operands;
   const std::string_view operation = place.instruction.operation();
   const bool shuffles = operation == "shfl";
@@ -60,9 +60,9 @@ bool LaneValues::is_alike_before(std::int64_t lane) const {
   return before == 0 || before == group_.lanes;
 }
 
-/// Compared with a number, consecutive values give one result up to some lane and the other from there on. Here a
-/// multiple of 32 stands for all multiples. Comparisons that are combined with a second predicate are not examined.
-bool LaneValues::compares_whole_warps(const Place& place) {
+/// Consecutive values compare with a number in one way up to some lane, and in the other from there. A multiple of 32
+/// stands for all numbers that are one. What is compared after that with a second predicate is for others to look at.
+bool LaneValues::compares_whole_warps(const StatementPlace& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() != 3 || !is_of_integers(instruction)) return false;
   const auto has_any = [&](std::initializer_list<std::string_view> comparisons) {
@@ -92,11 +92,11 @@ LaneValues::Value LaneValues::of_number(std::int64_t number) {
   return {number % lanes == 0 ? Kind::Multiple : Kind::Uniform, number};
 }
 
-LaneValues::Place LaneValues::place(std::size_t statement) const {
+LaneValues::StatementPlace LaneValues::place(std::size_t statement) const {
   return {statement, std::get<Instruction>(function_.statements[statement])};
 }
 
-LaneValues::Value LaneValues::of(const Place& place, std::size_t operand) {
+LaneValues::Value LaneValues::of(const StatementPlace& place, std::size_t operand) {
   const TokenRange tokens = place.instruction.operands[operand];
   if (const auto number = parsed_number(module_, tokens)) return of_number(*number);
   const Token& only = module_.token(tokens.begin);
@@ -135,7 +135,7 @@ LaneValues::Value LaneValues::of_special_register(std::string_view word) const {
   return {is_of_block || is_parameter || word == "%warpid" ? Kind::Uniform : Kind::Unknown};
 }
 
-LaneValues::Value LaneValues::assigned(const Place& place) {
+LaneValues::Value LaneValues::assigned(const StatementPlace& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() < 2 || instruction.operands[0].size() != 1) return {};
   if (is_parameter_load(place)) return {Kind::Uniform};
@@ -143,7 +143,7 @@ LaneValues::Value LaneValues::assigned(const Place& place) {
   return computed(place);
 }
 
-LaneValues::Value LaneValues::computed(const Place& place) {
+LaneValues::Value LaneValues::computed(const StatementPlace& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() < 3 || !is_of_integers(instruction) || instruction.has("hi")) return {};
   const std::string_view operation = instruction.operation();
@@ -261,9 +261,9 @@ LaneValues::Value LaneValues::inserted(const Value& field, const Value& base, co
   return {base.is_consecutive_from_lane_0() ? Kind::Consecutive : Kind::Unknown};
 }
 
-/// A load of a kernel parameter at an address that is the same for all threads. Arguments of called functions may
+/// True for parameters of the kernel at an address that is the same in all threads: those of a called function may
 /// differ.
-bool LaneValues::is_parameter_load(const Place& place) {
+bool LaneValues::is_parameter_load(const StatementPlace& place) {
   const Instruction& load = place.instruction;
   if (!function_.is_entry || load.operation() != "ld" || !load.has("param") || load.operands[1].size() < 3)
     return false;

@@ -47,8 +47,8 @@ class LaneValues {
     bool is_multiple() const { return kind == Kind::Multiple || kind == Kind::Zero; }
     bool is_consecutive_from_lane_0() const { return kind == Kind::Consecutive && offset % 32 == 0; }
   };
-  /// An instruction reads the values that were written before it.
-  struct Place {
+  /// What an instruction reads is what was written before it.
+  struct StatementPlace {
     std::size_t statement;
     const Instruction& instruction;
   };
@@ -68,15 +68,15 @@ class LaneValues {
   static Kind masked(const Value& value, const Value& mask);
   static Value inserted(const Value& field, const Value& base, const Value& at);
 
-  Place place(std::size_t statement) const;
-  Value of(const Place& place, std::size_t operand);
+  StatementPlace place(std::size_t statement) const;
+  Value of(const StatementPlace& place, std::size_t operand);
   Value of(std::string_view word, std::size_t reader);
   Value of_special_register(std::string_view word) const;
-  Value assigned(const Place& place);
-  Value computed(const Place& place);
-  bool gives_all_lanes_one_value(const Place& place);
-  bool compares_whole_warps(const Place& place);
-  bool is_parameter_load(const Place& place);
+  Value assigned(const StatementPlace& place);
+  Value computed(const StatementPlace& place);
+  bool gives_all_lanes_one_value(const StatementPlace& place);
+  bool compares_whole_warps(const StatementPlace& place);
+  bool is_parameter_load(const StatementPlace& place);
 
   const Module& module_;
   const Function& function_;

@@ -24,7 +24,7 @@ class FunctionAnalyses {
   bool waits_in_loop(const Function& function, const ExecutedReads& reads);
 
  private:
-  struct Analyses {
+  struct FunctionResults {
     std::unique_ptr<ControlFlow> flow;
     std::map<ThreadGroup, std::vector<bool>> divergent;
     std::map<ThreadGroup, std::vector<bool>> abandoned;
@@ -32,7 +32,7 @@ class FunctionAnalyses {
   };
 
   const Module& module_;
-  std::unordered_map<const Function*, Analyses> known_;
+  std::unordered_map<const Function*, FunctionResults> known_;
 };
 
 }  // namespace gpushare::ptx

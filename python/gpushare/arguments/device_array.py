@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,8 +14,26 @@ from gpushare._core import InvalidInput
 from gpushare.arguments.on_device import OnDevice, host_array
 from gpushare.checks import MOST_BYTES, whole
 
-Memory = _core.DeviceMemory | _core.VariableMemory
-"""Memory of the array itself, or of a variable of a kernel's source."""
+
+class Memory(Protocol):
+    """Memory of an array, of a variable of a kernel's source, or of a simulated device."""
+
+    @property
+    def address(self) -> int:
+        """Where kernels find it."""
+
+    def upload(self, source: Any, offset: int = 0, /) -> None:
+        """Copies the bytes of a buffer into it."""
+
+    def download(self, target: Any, offset: int = 0, /) -> None:
+        """Copies bytes out of it, as many as the buffer holds."""
+
+
+class Allocator(Protocol):
+    """A device, or what stands for its memory."""
+
+    def allocate(self, count: int, cleared: bool, /) -> Memory:
+        """Allocates so many bytes."""
 
 
 class DeviceArray(OnDevice):
@@ -92,9 +110,7 @@ class DeviceArray(OnDevice):
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
 
 
-def allocate(
-    device: _core.CudaDevice, shape: int | tuple[int, ...], dtype: Any, *, cleared: bool = True
-) -> DeviceArray:
+def allocate(device: Allocator, shape: int | tuple[int, ...], dtype: Any, *, cleared: bool = True) -> DeviceArray:
     """An array of zeros, or of undefined values; it may be empty.
 
     Raises:
@@ -108,13 +124,13 @@ def allocate(
 
 
 def _extent(shape: Any) -> tuple[int, ...]:
-    sizes = (shape,) if isinstance(shape, int | np.integer) else shape
+    sizes: Any = (shape,) if isinstance(shape, int | np.integer) else shape
     if isinstance(sizes, str | bytes) or not isinstance(sizes, Iterable):
         raise InvalidInput(f"shape must be a whole number or a list of them, got {shape!r}")
     return tuple(whole("shape", size, 0, MOST_BYTES) for size in sizes)
 
 
-def from_host(device: _core.CudaDevice, values: Any) -> DeviceArray:
+def from_host(device: Allocator, values: Any) -> DeviceArray:
     """Copies host values to device memory."""
     host = host_array(values)
     array = allocate(device, host.shape, host.dtype, cleared=False)

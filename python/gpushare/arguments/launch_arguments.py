@@ -99,7 +99,7 @@ class Generated:
             return np.multiply(drawn, self.below or 1, dtype=drawn.dtype).astype(self.dtype, copy=False)
         if self.dtype.kind == "b":
             return random.integers(0, 2, self.shape, np.uint8).astype(bool)
-        most = np.iinfo(self.dtype).max if self.below is None else self.below - 1
+        most = np.iinfo(self.dtype).max if self.below is None else int(self.below) - 1
         return random.integers(0, most, self.shape, self.dtype, endpoint=True)
 
 
@@ -132,7 +132,7 @@ class ArrayKey:
         """The digest of the bytes in C order."""
         if self._digest is None:
             held = np.ascontiguousarray(self._array).reshape(-1).view(np.uint8)
-            self._digest = hashlib.blake2b(held, digest_size=16).hexdigest()
+            self._digest = hashlib.blake2b(held.data, digest_size=16).hexdigest()
         return self._digest
 
     def __hash__(self) -> int:
@@ -210,7 +210,7 @@ def dtype_of(subject: str, value: Any, kinds: str = DTYPE_KINDS) -> np.dtype:
 
 def shape_of(subject: str, value: Any, dtype: np.dtype) -> tuple[int, ...]:
     """The shape as a tuple; InvalidInput unless it has at least one element and can be addressed."""
-    values = [value] if isinstance(value, int | np.integer) else value
+    values: Any = [value] if isinstance(value, int | np.integer) else value
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInput(f"{subject} must be a whole number or a list of them, got {value!r}")
     shape = tuple(whole(subject, extent, 1, MOST_BYTES) for extent in values)

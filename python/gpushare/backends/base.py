@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -84,7 +84,7 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Iterator[tuple[Case, Outcome]]:
+    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Generator[tuple[Case, Outcome]]:
         """Makes the runs, and yields each case with what became of it, in order."""
 
     @abstractmethod
@@ -178,8 +178,11 @@ class ServedDevice(ABC):
     """
 
     device: Any
-    loaded_kernels = 0
-    """How many the GPU has, but for those with variables."""
+
+    @property
+    def loaded_kernels(self) -> int:
+        """How many the GPU has, but for those with variables."""
+        return 0
 
     @abstractmethod
     def open(self, policy: str, ordering: str) -> _core.SessionSink:

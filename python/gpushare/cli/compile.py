@@ -44,7 +44,7 @@ NEED_A_NAME = ("arch", "options", "block", "shared", "device")
               help="Write the worker: .cubin, or .ptx for its PTX.")  # fmt: skip
 @json_option()
 @click.pass_context
-def compile_command(context: click.Context, file: Path, kernel: str | None, **choices: Any) -> None:
+def compile_command(context: click.Context, /, file: Path, kernel: str | None, **choices: Any) -> None:
     """Compile a kernel, and make it preemptible at thread-block boundary.
 
     Shows the resources of the kernel and its worker, or why there is no worker: such a kernel still runs, without

@@ -53,7 +53,7 @@ class CommandsWithExitCodes(click.Group):
             leave(f"{message}\nset GPUSHARE_DEBUG=1 for the traceback", BUG)
 
 
-def _remarked(message: Warning | str, *_: Any) -> None:
+def _remarked(message: Warning | str, *_: Any, **__: Any) -> None:
     remark(f"gpushare: {message}")
 
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 import gpushare
@@ -24,7 +26,7 @@ def policies(as_json: bool) -> None:
       gpushare policies
       gpushare policies --json | jq -r '.policies[].name'
     """
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": each.name, "summary": each.summary, "source": each.source, "oracle": each.name in oracles()}
         for each in gpushare.policies()
     ]

@@ -20,6 +20,7 @@ from gpushare.cli.output import print_json, remark
 from gpushare.cli.tables.profiles import print_profiles
 from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
 from gpushare.profile.document import to_document
+from gpushare.profile.record import DeviceProfile, KernelProfile
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.stored_fit import with_fit
 from gpushare.profile.toml_export import ProfileFile, read_profiles, write_profiles
@@ -74,7 +75,8 @@ def profile(names: tuple[str, ...], **choices: Any) -> None:
     targets = _targets(names, choices)
     some = bool(targets) or any(choices[name] for name in ("show_list", "import", "export", "fit"))
     require(some, "name what to profile: KERNEL.cu, --suite or --workload; or --list, --fit, --export, --import")
-    shown, failures = None, {}
+    shown: ProfileFile | None = None
+    failures: dict[str, str] = {}
     if choices["import"] is not None:
         shown = _import(store, choices["import"])
     if targets:
@@ -96,7 +98,8 @@ def _everything(store: ProfileStore) -> ProfileFile:
 
 def _import(store: ProfileStore, path: Path) -> ProfileFile:
     content = read_profiles(path)
-    for each in (*content.kernels, *content.devices):
+    everything: list[KernelProfile | DeviceProfile] = [*content.kernels, *content.devices]
+    for each in everything:
         store.save(each)
     remark(f"{path}: {len(content.kernels)} kernels and {len(content.devices)} devices imported")
     return content

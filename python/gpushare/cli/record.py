@@ -53,7 +53,7 @@ Span = tuple[float, float] | None
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...")
 @click.pass_context
-def record(context: click.Context, **choices: Any) -> None:
+def record(context: click.Context, /, **choices: Any) -> None:
     """Run an unmodified CUDA program, record its use of the GPU, and make a workload of it.
 
     Every process of the program that uses CUDA becomes an application: copies, kernels with their grids and

@@ -128,10 +128,12 @@ def _picture_format(path: Path) -> str:
 def _write_plot(one: Run, path: Path) -> Path:
     import matplotlib as mpl
 
+    from gpushare.plots.axes import figure_of
+
     mpl.use("Agg")  # a file needs no window
     picture, kind = io.BytesIO(), _picture_format(path)
     with mpl.rc_context({"svg.hashsalt": "gpushare"}):  # equal runs give equal pictures
-        one.plot.timeline().figure.savefig(picture, format=kind, metadata=UNDATED.get(kind))
+        figure_of(one.plot.timeline()).savefig(picture, format=kind, metadata=UNDATED.get(kind))
     return write_atomically(path, picture.getvalue())
 
 

@@ -205,11 +205,11 @@ def trace(
 
 
 def _draw(content: bytes, output: Path) -> None:
-    from gpushare.plots.axes import detached_axes  # and with it what a server does without
+    from gpushare.plots.axes import detached_axes, figure_of  # and with it what a server does without
     from gpushare.results.server_trace import ServerTrace
 
     trace = ServerTrace.of(content)
     ax = trace.plot(detached_axes(9.5, 1.1 + 0.75 * max(len(trace.applications), 1)))
     picture = io.BytesIO()
-    ax.figure.savefig(picture, format=output.suffix.removeprefix("."))
+    figure_of(ax).savefig(picture, format=output.suffix.removeprefix("."))
     write_atomically(output, picture.getvalue())

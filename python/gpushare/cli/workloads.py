@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 import gpushare
@@ -22,7 +24,7 @@ def workloads(as_json: bool) -> None:
       gpushare workloads
       gpushare workloads --json | jq -r '.workloads[0].file'
     """
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "device": (workload := bundled_workload(name)).device,

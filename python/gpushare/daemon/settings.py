@@ -36,7 +36,9 @@ class Settings(Schema):
     """Path of the socket; default: the path that `gpushare.connect()` uses."""
     group: str | None = None
     """Members of this group may connect; default: the server's user and root only."""
-    devices: Annotated[list[str], Field(default_factory=lambda: ["cuda:0", PROGRAMS], min_length=1, max_length=64)]
+    devices: Annotated[list[str], Field(min_length=1, max_length=64)] = Field(
+        default_factory=lambda: ["cuda:0", PROGRAMS]
+    )
     """GPUs, simulated devices, and `programs` for unmodified programs."""
     policy: str = "auto"
     """A built-in policy, with options."""

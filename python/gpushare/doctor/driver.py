@@ -42,7 +42,7 @@ def nvidia_hardware(pci: Path) -> bool:
 def _driver(report: Mapping[str, Any], release: str | None) -> Finding:
     version = report["driver_version"]
     facts = {"cuda": cuda_version(version) if version else None, "release": release}
-    shared = {"needed_by_gpu": True, "facts": facts}
+    shared: dict[str, Any] = {"needed_by_gpu": True, "facts": facts}
     if not report["has_library"]:
         # The error of opening the library is of interest only if the library exists.
         why = () if "No such file" in report["error"] else (report["error"],)
@@ -65,7 +65,7 @@ def _without_library(release: str | None) -> str:
 
 def _gpus(report: Mapping[str, Any], driver: State) -> Finding:
     gpus = [{**gpu, "error": gpu["error"] or _age(gpu)} for gpu in report["gpus"]]
-    shared = {"needed_by_gpu": True, "facts": {"gpus": gpus, "error": report["error"]}}
+    shared: dict[str, Any] = {"needed_by_gpu": True, "facts": {"gpus": gpus, "error": report["error"]}}
     if driver is not State.GOOD:
         return Finding(GPUS, State.MISSING, "cannot be seen without a driver that works", **shared)
     if not gpus:
@@ -87,7 +87,7 @@ def _no_gpu(error: str, shared: dict[str, Any]) -> Finding:
         fix = "unset CUDA_VISIBLE_DEVICES"
     elif in_container():
         fix = "docker run --gpus all IMAGE"
-    details = (error,)
+    details: tuple[str, ...] = (error,)
     if CONTROL_FILE.exists() and not os.access(CONTROL_FILE, os.R_OK | os.W_OK):
         details += (f"This user may not open {CONTROL_FILE}.",)
     return Finding(GPUS, state, "none", details, fix, **shared)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticCustomError
@@ -100,7 +100,7 @@ def at_key(*key: str | int) -> Iterator[None]:
     try:
         yield
     except InvalidInput as error:
-        error.key = (*key, *getattr(error, "key", ()))
+        cast("Any", error).key = (*key, *getattr(error, "key", ()))
         raise
 
 

@@ -242,7 +242,7 @@ def _kernel_of_ptx(request: CompileRequest) -> _core.KernelSignature:
 def _assembled(ptx: str, symbols: Sequence[str], request: CompileRequest) -> Assembled:
     made_by = assembler.in_use()
     options = made_by.options(request.arch, request.options.assembler)
-    failure = {"text": ptx, "options": options}
+    failure: dict[str, Any] = {"text": ptx, "options": options}
     try:
         result = made_by.assemble(ptx, name=request.source.file_name, options=options)
     except CompilerCrashError as error:

@@ -95,6 +95,7 @@ class Compiler:
     def _request(self, verb: str, **arguments: Any) -> Any:
         with self._lock:
             process = self._running()
+            assert process.stdin is not None
             try:
                 compiler_process.write_message(process.stdin, (verb, arguments))
                 kind, content = self._answer(process)

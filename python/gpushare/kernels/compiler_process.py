@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 LENGTH = struct.Struct("<Q")
 LONGEST_SIGNATURE = 1 << 16
@@ -28,7 +28,7 @@ DEMANGLER_BYTES = 64 << 20
 DEMANGLER_S = 1
 
 
-def write_message(stream: BinaryIO, message: object) -> None:
+def write_message(stream: IO[bytes], message: object) -> None:
     """Writes one message."""
     body = pickle.dumps(message)
     stream.write(LENGTH.pack(len(body)) + body)

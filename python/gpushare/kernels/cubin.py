@@ -231,6 +231,7 @@ class Cubin:
         names = self._sections.get(".strtab")
         few_enough = table.size % SYMBOL.size == 0 and table.size // SYMBOL.size <= MOST_SYMBOLS
         self._require(names is not None and few_enough, "symbols")
+        assert names is not None
         text = self._bytes(names.offset, names.size)
         for row in SYMBOL.iter_unpack(self._bytes(table.offset, table.size)):
             kind = row[1] & 0xF

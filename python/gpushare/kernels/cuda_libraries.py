@@ -34,8 +34,8 @@ class CudaLibraries:
     def fingerprint(self) -> tuple[object, ...]:
         """Changes when another release is installed. NVRTC's version lacks the patch level."""
         headers = [Path(folder, name) for folder in self.header_folders for name in RELEASE_HEADERS]
-        assemblers = [self.nvjitlink] if self.ptxas is None else [self.nvjitlink, self.ptxas]
-        return tuple(_stamp(path) for path in (self.nvrtc, *assemblers, *headers))
+        assemblers: list[str | Path] = [self.nvjitlink] if self.ptxas is None else [self.nvjitlink, self.ptxas]
+        return tuple(_stamp(path) for path in [self.nvrtc, *assemblers, *headers])
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class QuickPacking:
         if len(arguments) == len(self._quick):
             packed = [quick(value) for quick, value in zip(self._quick, arguments, strict=True)]
             if None not in packed:
-                return packed
+                return cast("list[bytes]", packed)
         return pack(self._kernel, self._parameters, arguments)
 
 
@@ -87,6 +87,6 @@ def _float(parameter: Parameter) -> Quick:
     return quick
 
 
-def _scalar(parameter: Parameter) -> type | None:
+def _scalar(parameter: Parameter) -> type[np.generic] | None:
     """The NumPy scalar type that matches the parameter exactly."""
     return np.dtype(SCALARS[parameter.type]).type if parameter.type in SCALARS else None

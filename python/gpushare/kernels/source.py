@@ -51,8 +51,9 @@ class KernelSource:
     @property
     def header_options(self) -> tuple[str, ...]:
         """The include option for headers beside the source, if it includes one in quotes."""
-        has_some = self.folder is not None and QUOTED_HEADER.search(self.text) is not None
-        return (f"-I{self.folder.resolve()}",) if has_some else ()
+        if self.folder is None or QUOTED_HEADER.search(self.text) is None:
+            return ()
+        return (f"-I{self.folder.resolve()}",)
 
     @property
     def is_ptx(self) -> bool:

@@ -86,7 +86,11 @@ def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble
     except InvalidInput as error:
         refused = Worker(f"its PTX is not understood: {error}")
         return _without_workers(ptx, dict.fromkeys(entries, refused), assemble)
-    wanted = {each.name: Worker(symbol=each.worker, blocks=each.blocks) for each in transformed.kernels if each.worker}
+    wanted = {
+        each.name: Worker(symbol=each.worker, blocks=each.blocks)
+        for each in transformed.kernels
+        if each.worker and each.blocks is not None
+    }
     others = {each.name: _refused(each.refusal) for each in transformed.kernels if each.refusal is not None}
     text = transformed.ptx
     while wanted:

@@ -56,7 +56,7 @@ def argument_to_data(value: Any) -> Any:
     if isinstance(value, Zeros):
         return {"array": "zeros", "dtype": str(value.dtype), "shape": list(value.shape)}
     if isinstance(value, Generated):
-        data = {"array": value.content, "dtype": str(value.dtype), "shape": list(value.shape)}
+        data: dict[str, Any] = {"array": value.content, "dtype": str(value.dtype), "shape": list(value.shape)}
         data |= {"seed": value.seed} if value.seed else {}
         return data | ({} if value.below is None else {"below": value.below})
     if isinstance(value, NotKept):

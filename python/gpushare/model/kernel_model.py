@@ -27,7 +27,7 @@ WHOLE_FIELDS = {
     "shared_memory_bytes": (0, MOST_BYTES),
     "off_sm_bytes": (0, MOST_BYTES),
 }
-NUMBER_FIELDS = {
+NUMBER_FIELDS: dict[str, tuple[float, float]] = {
     "latency_ns": (1, LONGEST_BLOCK_NS),
     "issue_ns": (0, LONGEST_BLOCK_NS),
     "mean_block_time_ns": (1, LONGEST_BLOCK_NS),
@@ -113,9 +113,9 @@ class KernelModel:
         )
         for field, (least, most) in WHOLE_FIELDS.items():
             object.__setattr__(self, field, whole(self._named(field), getattr(self, field), least, most))
-        for field, (least, most) in NUMBER_FIELDS.items():
+        for field, (lowest, highest) in NUMBER_FIELDS.items():
             if getattr(self, field) is not None or field not in TIMES:
-                object.__setattr__(self, field, number(self._named(field), getattr(self, field), least, most))
+                object.__setattr__(self, field, number(self._named(field), getattr(self, field), lowest, highest))
         if self.latency_ns is not None and self.issue_ns > self.latency_ns:
             raise InvalidInput(
                 f"{self._named('issue_ns')} is a part of latency_ns, expected at most {self.latency_ns:g}, "
@@ -163,6 +163,7 @@ def _on(kernel: KernelModel, device: Device) -> _core.KernelModel:
         return kernel._core_model(round(kernel.latency_ns), round(kernel.issue_ns))
     mean_ns = kernel.mean_block_time_ns
     if mean_ns is None:
+        assert kernel.mean_block_time_cycles is not None  # one of the three is given
         mean_ns = kernel.mean_block_time_cycles / device.clock_hz * 1e9
     residency = kernel.max_residency(device)
     if residency == 0:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
@@ -22,6 +22,14 @@ from gpushare.suite.arguments import SuiteArguments, suite_kernel
 
 MOST_BLOCKS = 2**40
 MOST_SHARED_BYTES = 2**20
+
+
+class CudaShape(NamedTuple):
+    """What a launch of CUDA code runs, and its extents."""
+
+    kernel: Kernel
+    grid: Extent
+    block: Extent
 
 
 @dataclass(frozen=True)
@@ -51,10 +59,10 @@ class Launch:
     """
 
     kernel: KernelModel | Kernel
-    blocks: int | None = None
+    blocks: int = None  # type: ignore[assignment] # __post_init__ computes it
     _: KW_ONLY
-    grid: Extent | None = None
-    block: Extent | None = None
+    grid: int | Sequence[int] | None = None
+    block: int | Sequence[int] | None = None
     args: Sequence[Any] | SuiteArguments = field(default=(), compare=False)
     shared_bytes: int = 0
     pace: HostPace = AT_ONCE
@@ -84,12 +92,13 @@ class Launch:
     def _check_cuda(self) -> None:
         subject = f"launch of {self.kernel.name!r}"
         require(self.grid is not None and self.block is not None, f"{subject}: a Kernel needs grid and block")
-        object.__setattr__(self, "grid", grid_of(f"{subject}: grid", self.grid))
+        grid = grid_of(f"{subject}: grid", self.grid)
+        object.__setattr__(self, "grid", grid)
         object.__setattr__(self, "block", block_of(f"{subject}: block", self.block))
-        blocks = math.prod(self.grid)
+        blocks = math.prod(grid)
         require(
             self.blocks in (None, blocks),
-            f"{subject}: blocks follow from grid {self.grid}, which has {blocks}; leave out blocks={self.blocks!r}",
+            f"{subject}: blocks follow from grid {grid}, which has {blocks}; leave out blocks={self.blocks!r}",
         )
         object.__setattr__(self, "blocks", blocks)
         shared_bytes = whole(f"{subject}: shared_bytes", self.shared_bytes, 0, MOST_SHARED_BYTES)
@@ -126,6 +135,19 @@ class Launch:
     def is_real(self) -> bool:
         """Whether the launch is of CUDA code, for a GPU, or for a simulated device if the kernel has a profile."""
         return not isinstance(self.kernel, KernelModel)
+
+    @property
+    def cuda(self) -> CudaShape:
+        """The kernel and the extents of a launch of CUDA code.
+
+        Raises:
+            InvalidInput: the launch is of a KernelModel.
+        """
+        if isinstance(self.kernel, KernelModel):
+            raise InvalidInput(f"launch of {self.kernel.name!r}: a KernelModel has no CUDA code")
+        return CudaShape(
+            self.kernel, cast("Extent", self.grid), cast("Extent", self.block)
+        )  # as __post_init__ set them
 
     def build_arguments(self) -> tuple[Any, ...]:
         """The arguments with every array generated; the launch does not store them.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
@@ -49,7 +49,7 @@ class Application:
     """
 
     name: str
-    operations: tuple[Operation, ...]
+    operations: Sequence[Operation]
     arrival_ns: float = 0
     priority: int = 0
     weight: float = 1.0
@@ -133,7 +133,7 @@ class Workload:
     """
 
     name: str
-    applications: tuple[Application, ...]
+    applications: Sequence[Application]
     device: str | None = None
 
     def __post_init__(self) -> None:

@@ -138,7 +138,8 @@ def _work_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) 
         return _suite_to_dict(operation, operation.args)
     if not operation.is_real:
         return {"launch": names[operation.kernel], "blocks": operation.blocks}
-    data = {"launch": names[operation.kernel], "grid": list(operation.grid), "block": list(operation.block)}
+    kernel, grid, block = operation.cuda
+    data = {"launch": names[kernel], "grid": list(grid), "block": list(block)}
     data |= {"shared_bytes": operation.shared_bytes} if operation.shared_bytes else {}
     return data | ({"args": [argument_to_data(value) for value in operation.args]} if operation.args else {})
 

@@ -74,7 +74,7 @@ def _cuda(table: CudaTable, folder: Path) -> Kernel:
         (table.source is None) != (table.code is None),
         f"kernel {table.name!r}: give its CUDA code as one of source (a file) and code (the text)",
     )
-    source: str | Path | None = table.code
+    source: str | Path = table.code or ""
     if table.source is not None:
         source = folder / table.source
         require(source.is_file(), f"kernel {table.name!r}: source: there is no file {str(source)!r}")
@@ -126,9 +126,11 @@ def _ns(microseconds: float | None) -> float | None:
 
 def _launch(table: OperationTable, subject: str, kernels: Kernels) -> Launch:
     require(table.launch in kernels, f"{subject}: no kernel {table.launch!r} in this file; it has: {_listed(kernels)}")
+    assert table.launch is not None  # no kernel is called None
     kernel = kernels[table.launch]
     if isinstance(kernel, KernelModel):
         require(table.blocks is not None, f"{subject}: kernel {table.launch!r} is a model: write blocks = N alone")
+        assert table.blocks is not None
         return Launch(kernel, table.blocks, pace=_pace(table))
     require(table.blocks is None, f"{subject}: kernel {table.launch!r} is CUDA code: write grid and block, not blocks")
     args = [argument_from_data(data) for data in table.args or ()]

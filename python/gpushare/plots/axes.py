@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gpushare.plots.palette import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def axes_or_new(ax: Axes | None, width_inches: float, height_inches: float) -> Axes:
@@ -27,7 +28,12 @@ def detached_axes(width_inches: float, height_inches: float) -> Axes:
     return Figure(figsize=(width_inches, height_inches), layout="constrained").subplots()
 
 
-def clean(ax: Axes, title: str, grid: str | None = "y") -> None:
+def figure_of(ax: Axes) -> Figure:
+    """The figure that the axes are in, also where a subfigure is between them."""
+    return ax.figure.figure
+
+
+def clean(ax: Axes, title: str, grid: Literal["both", "x", "y"] | None = "y") -> None:
     """Title at the left, no frame, a faint grid behind the data."""
     ax.set_title(title, loc="left", fontsize=11, color=INK)
     ax.spines[["top", "right"]].set_visible(False)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gpushare.plots.axes import figure_of
 from gpushare.plots.palette import FAINT, INK
 from gpushare.results.words import plain
 
@@ -23,7 +24,7 @@ DISTANCES = [9, 17, 27, 40, 55, 72, 90]
 
 def label_points(ax: Axes, xs: Sequence[float], ys: Sequence[float], labels: Sequence[str]) -> list[Box]:
     """Writes each label at the nearest free place beside its point; returns their boxes in points."""
-    ax.figure.draw_without_rendering()  # the layout determines the points' positions
+    figure_of(ax).draw_without_rendering()  # the layout determines the points' positions
     points_per_pixel = 72 / ax.figure.dpi
     centres = ax.transData.transform(list(zip(xs, ys, strict=True))) * points_per_pixel
     window = ax.get_window_extent()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.plots.axes import axes_or_new, clean, readable_ticks
+from gpushare.plots.axes import axes_or_new, clean, figure_of, readable_ticks
 from gpushare.plots.labels import spread_apart
 from gpushare.plots.palette import FAINT, INK, policy_styles
 from gpushare.results.ranking import best_of, realizable
@@ -108,12 +108,12 @@ def _draw_workloads(ax: Axes, result: Result, table: pd.DataFrame, means: pd.Ser
 
 def _name_policies(ax: Axes, means: pd.Series, place: float, result: Result) -> None:
     """Names the policies beside their means, spread apart: this is the legend."""
-    ax.figure.draw_without_rendering()
+    figure_of(ax).draw_without_rendering()
     heights = ax.transData.transform([(place, value) for value in means])[:, 1]
     window = ax.get_window_extent()
     gap = 11.5 * ax.figure.dpi / 72
     styles = policy_styles(result)
-    wanted_heights = spread_apart(heights, gap, window.y0 + gap / 2, window.y1 - gap / 2)
+    wanted_heights = spread_apart(heights.tolist(), gap, window.y0 + gap / 2, window.y1 - gap / 2)
     for policy, value, wanted in zip(means.index, means, wanted_heights, strict=True):
         ax.annotate(
             f"{plain(policy)} {number(value)}", (place, value), xytext=(1.035, (wanted - window.y0) / window.height),

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpushare._core import InvalidInput
-from gpushare.plots.axes import axes_or_new, clean, readable_ticks
+from gpushare.plots.axes import axes_or_new, clean, figure_of, readable_ticks
 from gpushare.plots.labels import label_points
 from gpushare.plots.palette import FAINT, policy_styles
 from gpushare.results.result import GEOMEAN_COLUMNS, known_among
@@ -43,7 +43,15 @@ def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | No
                 for value, name, (scale, _) in zip(point, (x, y), units, strict=True)
             ]
             ax.errorbar(
-                *point, xerr=bars[0], yerr=bars[1], color=colour, alpha=0.4, linewidth=1.2, capsize=2, fmt="none"
+                point[0],
+                point[1],
+                xerr=bars[0],
+                yerr=bars[1],
+                color=colour,
+                alpha=0.4,
+                linewidth=1.2,
+                capsize=2,
+                fmt="none",
             )
         ax.plot(*point, marker=marker, color=colour, markersize=8, linestyle="none", gid=f"policy-{number}")
     for side, metric, (_, unit) in zip("xy", metrics, units, strict=True):
@@ -100,14 +108,16 @@ def _prepare_axis(ax: Axes, side: str, metric: Metric, unit: str) -> None:
 
 def _point_to_better_corner(ax: Axes, x: Metric, y: Metric) -> None:
     """An arrow towards better values of both metrics, in the corner that is farthest from any point."""
-    ax.figure.draw_without_rendering()
-    points = [ax.transAxes.inverted().transform(ax.transData.transform(line.get_xydata()[0])) for line in ax.lines]
+    figure_of(ax).draw_without_rendering()
+    points = [
+        ax.transAxes.inverted().transform(ax.transData.transform(np.asarray(line.get_xydata())[0])) for line in ax.lines
+    ]
     corners = [(right, top) for right in (0.87, 0.13) for top in (0.88, 0.12)]
     middle = max(corners, key=lambda corner: min(np.hypot(*(point - corner)) for point in points))
     across, up = (-0.05 if x.lower_is_better else 0.05), (-0.06 if y.lower_is_better else 0.06)
     tip, tail = (middle[0] + across, middle[1] + up), (middle[0] - across, middle[1] - up)
     arrow = {"arrowstyle": "-|>", "color": FAINT, "linewidth": 1.5}
     ax.annotate("", tip, xytext=tail, xycoords="axes fraction", textcoords="axes fraction", arrowprops=arrow)
-    side = {"ha": "left" if across < 0 else "right", "va": "bottom" if up > 0 else "top"}
+    side: dict[str, Any] = {"ha": "left" if across < 0 else "right", "va": "bottom" if up > 0 else "top"}
     ax.text(middle[0] - across / 4, middle[1] + up / 4, "better", transform=ax.transAxes, color=FAINT,
             fontsize=10, style="italic", **side)  # fmt: skip

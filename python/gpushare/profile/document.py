@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, is_dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gpushare._core import InvalidInput
 from gpushare.profile import record
@@ -49,7 +49,7 @@ def from_document(kind: type[Profile], document: Any, where: str) -> Profile:
     except (TypeError, ValueError, RecursionError) as error:  # a date in TOML, thousands of digits, or too deep nesting
         raise InvalidInput(f"{where}: {error}") from error
     try:
-        profile = _reader(kind).validate_json(text, strict=True)
+        profile = _reader(cast("Any", kind)).validate_json(text, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
@@ -72,7 +72,7 @@ def _forbid_extra(kind: type[Any], config: Any) -> None:
     """An unknown key is an error in every table, not a figure that is silently lost."""
     for each in vars(record).values():
         if is_dataclass(each):
-            each.__pydantic_config__ = config
+            cast("Any", each).__pydantic_config__ = config
 
 
 def _curves(profile: KernelProfile | DeviceProfile) -> list[Any]:

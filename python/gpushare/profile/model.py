@@ -37,7 +37,8 @@ def model_of(launch: Launch, device: Device) -> KernelModel:
             f"{missing}: profiles are used on {', '.join(f'sim:{each}' for each in SIMULATED)}; run it there, or on "
             "a GPU with device='cuda:0'"
         )
-    profile = kernel_profile(launch.kernel, launch.block, SIMULATED[device.name])
+    kernel, _, block = launch.cuda
+    profile = kernel_profile(kernel, block, SIMULATED[device.name])
     if profile is None:
         raise InvalidInput(
             f"{missing}, because there is no profile of it with blocks of {_shape(launch)} threads: measure it on that "
@@ -59,7 +60,8 @@ def known_model(launch: Launch, device: Device) -> KernelModel | None:
     if simulated_stand_in(device.name) is None and device.name not in SIMULATED:
         return None  # the bandwidth of its memory is not known
     try:
-        profile = kernel_profile(launch.kernel, launch.block, device.name)
+        kernel, _, block = launch.cuda
+        profile = kernel_profile(kernel, block, device.name)
     except InvalidInput as error:
         warnings.warn(f"policies have no profile of {launch.kernel.name!r}: {error}", stacklevel=2)
         return None
@@ -69,12 +71,13 @@ def known_model(launch: Launch, device: Device) -> KernelModel | None:
 
 def rate_as_written(launch: Launch, device: Device) -> float:
     """Blocks per nanosecond of the original kernel with the GPU to itself; 0 where nobody has measured it there."""
-    profile = kernel_profile(launch.kernel, launch.block, device.name)
+    kernel, _, block = launch.cuda
+    profile = kernel_profile(kernel, block, device.name)
     return profile.blocks / profile.median_alone_ns if profile else 0.0
 
 
 def _shape(launch: Launch) -> str:
-    return "x".join(str(extent) for extent in launch.block or ())
+    return "x".join(str(extent) for extent in launch.cuda.block)
 
 
 def _model(profile: KernelProfile, shared_bytes: int, device: Device) -> KernelModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
+from typing import final
 
 from gpushare.profile.fit_record import BlockFit, CopyFit
 
@@ -151,6 +152,7 @@ class Energy:
     launches: int
 
 
+@final
 @dataclass(frozen=True)
 class KernelProfile:
     """All measurements of one kernel with one block shape on one GPU.
@@ -239,6 +241,7 @@ class CopyCurve:
     fit: CopyFit | None = None
 
 
+@final
 @dataclass(frozen=True)
 class DeviceProfile:
     """Measurements of a GPU and its host that do not depend on a kernel.

@@ -36,7 +36,8 @@ def write_profiles(path: Path, content: ProfileFile) -> None:
 
 def profiles_text(content: ProfileFile) -> str:
     """The file's text."""
-    conditions = [each.conditions for each in (*content.kernels, *content.devices)]
+    everything: list[KernelProfile | DeviceProfile] = [*content.kernels, *content.devices]
+    conditions = [each.conditions for each in everything]
     header = {
         "format": FORMAT,
         "gpushare": __version__,

@@ -62,9 +62,10 @@ class _Measurement:
         self.loaded = LoadedLaunch(device, launch)
         self.program = _core.CudaProgram()
         code = self.loaded.code
-        self.program.add_launch(code, launch.grid, launch.block, launch.shared_bytes, self.loaded.packed)
-        self.threads = math.prod(launch.block)
-        code.needs(launch.block, launch.shared_bytes)  # this permits the dynamic shared memory, or refuses it
+        _, grid, block = launch.cuda
+        self.program.add_launch(code, grid, block, launch.shared_bytes, self.loaded.packed)
+        self.threads = math.prod(block)
+        code.needs(block, launch.shared_bytes)  # this permits the dynamic shared memory, or refuses it
 
     def profile(self) -> KernelProfile:
         """Measures all steps; counters come last, since CUPTI changes the state of the context."""
@@ -78,12 +79,13 @@ class _Measurement:
         figures |= {"no_energy": energy} if isinstance(energy, str) else {"energy": energy}
         counted = counters.count(self.device, self.program, self.loaded.restore)
         figures |= {"no_counters": counted} if isinstance(counted, str) else {"counters": counted}
+        kernel, grid, block = self.launch.cuda
         return KernelProfile(
-            kernel=self.launch.kernel.name,
-            source_hash=source_hash(self.launch.kernel),
-            entry=self.launch.kernel.name,
-            block=self.launch.block,
-            grid=self.launch.grid,
+            kernel=kernel.name,
+            source_hash=source_hash(kernel),
+            entry=kernel.name,
+            block=block,
+            grid=grid,
             shared_bytes=self.launch.shared_bytes,
             alone_ns=tuple(alone_ns),
             conditions=conditions_now(self.device),
@@ -109,7 +111,7 @@ class _Measurement:
     @property
     def _residency(self) -> int:
         """Residency of the worker."""
-        return self.loaded.code.occupancy(self.device.core, self.launch.block, self.launch.shared_bytes)
+        return self.loaded.code.occupancy(self.device.core, self.launch.cuda.block, self.launch.shared_bytes)
 
     def _launch_ns(self) -> int:
         return _core.time_of_launch(self.device.core, self.program)
@@ -163,11 +165,12 @@ class _Measurement:
             whole = self._trial(self.sms, full, chunk=chunk, expected_ns=alone_ns, limit_ns=limit_ns)
             used, chunk = chunk, self._chunk_for(trial.mean_block_ns(whole))
         ratio, group = trial.group_variation(whole)
+        tail_ns = trial.tail_block_ns(whole)
         return BlockTimes(
-            first_wave_ns=_tenths(first_ns),
-            steady_ns=_tenths(trial.steady_block_ns(whole)),
-            mean_ns=_tenths(trial.mean_block_ns(whole)),
-            tail_ns=_tenths(trial.tail_block_ns(whole)),
+            first_wave_ns=round(first_ns, 1),
+            steady_ns=round(trial.steady_block_ns(whole), 1),
+            mean_ns=round(trial.mean_block_ns(whole), 1),
+            tail_ns=None if tail_ns is None else round(tail_ns, 1),
             group_variation_ratio=None if ratio is None else round(ratio, 5),
             blocks_per_group=round(group, 2),
             chunk=used,
@@ -213,7 +216,3 @@ class _Measurement:
             return energy_of(meter, self._launch_ns, self.loaded.restore, self.effort.energy_ns)
         except EnergyUnknownError as error:
             return f"no energy: {error}"
-
-
-def _tenths(ns: float | None) -> float | None:
-    return None if ns is None else round(ns, 1)

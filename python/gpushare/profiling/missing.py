@@ -15,6 +15,7 @@ from gpushare.kernels.entry_names import demangled
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload
 from gpushare.profile.lookup import SIMULATED, kernel_profile, simulated_stand_in
+from gpushare.profile.record import KernelProfile
 from gpushare.profile.store import ProfileStore
 from gpushare.profiling.keep import measure_and_keep
 from gpushare.profiling.targets import largest_launches, target_of
@@ -63,19 +64,24 @@ def measure_missing(workloads: Iterable[Workload], device: CudaDevice, progress:
         f"profile_missing: policies cannot use profiles of {gpu}, since the bandwidth of its memory is not known; "
         f"they can for {', '.join(SIMULATED.values())}",
     )
-    missing = [each for each in largest_launches(workloads) if kernel_profile(each.kernel, each.block, gpu) is None]
+    missing = [each for each in largest_launches(workloads) if _profile_of(each, gpu) is None]
     reasons = {each: _why_not(each, device) for each in missing}
     targets = [target_of(each) for each, why in reasons.items() if why is None]
     _, failures = measure_and_keep(device, targets, ProfileStore(), progress)
     for each, why in reasons.items():
         if why is None:
-            device.unload(each.kernel)
+            device.unload(each.cuda.kernel)
     return failures | {each.kernel.name: why for each, why in reasons.items() if why is not None}
+
+
+def _profile_of(launch: Launch, gpu: str) -> KernelProfile | None:
+    kernel, _, block = launch.cuda
+    return kernel_profile(kernel, block, gpu)
 
 
 def _why_not(launch: Launch, device: CudaDevice) -> str | None:
     """The reason why a profile would be of no use, or why the kernel cannot be repeated."""
-    compiled = device.compiled(launch.kernel)
+    compiled = device.compiled(launch.cuda.kernel)
     if compiled.refusal is not None:
         return f"it runs as a whole: {compiled.refusal}"
     kept = variables_of_its_own(compiled.ptx, compiled.symbol)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gpushare._core import InvalidInput
@@ -32,7 +33,7 @@ def of_suite(names: Sequence[str], size: str = "large") -> list[Target]:
     """
     for name in names:
         require(name in KERNELS, f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}")
-    return [Target(name, lambda name=name: _suite_launch(name, size)) for name in names or KERNELS]
+    return [Target(name, partial(_suite_launch, name, size)) for name in names or KERNELS]
 
 
 def _suite_launch(name: str, size: str) -> Launch:
@@ -64,7 +65,8 @@ def largest_launches(workloads: Iterable[Workload]) -> list[Launch]:
     largest: dict[tuple[Kernel, Any], Launch] = {}
     applications = (application for workload in workloads for application in workload.applications)
     for launch in (launch for application in applications for _, launch in application.launches() if launch.is_real):
-        key = (launch.kernel, launch.block)
+        kernel, _, block = launch.cuda
+        key = (kernel, block)
         if key not in largest or launch.blocks > largest[key].blocks:
             largest[key] = launch
     return list(largest.values())

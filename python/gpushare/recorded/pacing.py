@@ -110,8 +110,8 @@ class HostSide:
         busy_until: dict[object, int] = defaultdict(int)
         for work in works:
             issued = self.issued(work)
-            was_idle = issued is not None and busy_until[work.stream] <= issued <= work.start
-            if was_idle and isinstance(work, KernelRecord) == of_kernels:
+            is_of_kind = isinstance(work, KernelRecord) == of_kernels
+            if issued is not None and is_of_kind and busy_until[work.stream] <= issued <= work.start:  # it was idle
                 found.append(work.start - issued)
             busy_until[work.stream] = max(busy_until[work.stream], work.end)
         return round(median(found)) if found else USUAL_LATENCY_NS

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gpushare._core import InvalidInput
 from gpushare.model.kernel_model import LONGEST_BLOCK_NS
@@ -134,7 +135,7 @@ def read_recording(path: Path) -> Recording:
 
 
 def _cut(part: Part, zero: int, begin_ns: float, end_ns: float) -> Part:
-    kept = {
+    kept: dict[str, Any] = {
         kind: [work for work in getattr(part, kind) if begin_ns <= work.start - zero < end_ns]
         for kind in ("kernels", "copies", "memsets")
     }

@@ -147,7 +147,7 @@ def _process(part: Part, values: tuple[Any, ...], text: bytes, _names: dict[int,
 
 
 def _device(part: Part, values: tuple[Any, ...], text: bytes, _names: dict[int, str]) -> None:
-    device = DeviceRecord(*values, _text(text))
+    device = DeviceRecord(*(*values, _text(text)))
     part.devices[device.device] = device
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare.files.atomic_write import write_atomically
-from gpushare.plots.axes import detached_axes
+from gpushare.plots.axes import detached_axes, figure_of
 from gpushare.plots.launches import NOTE
 from gpushare.plots.palette import FAINT, INK, application_colours, policy_styles
 from gpushare.plots.policies import draw_policies, policies_size
@@ -207,9 +207,10 @@ def inline_svg(ax: Axes, prefix: str) -> Any:
 
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "gpushare", "svg.fonttype": "none"}):
-        ax.figure.patch.set_alpha(0)
+        figure = figure_of(ax)
+        figure.patch.set_alpha(0)
         ax.patch.set_alpha(0)
-        ax.figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     svg = file.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)

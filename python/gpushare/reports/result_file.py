@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
@@ -258,7 +258,7 @@ def _run(table: RunTable, workloads: list[Workload], devices: list[Device], trac
 
 def _trace(data: bytes, workload: Workload, device: Device) -> _core.Trace:
     """Checks a trace against its workload, because later code does not."""
-    trace = _core.Trace.from_bytes(data)
+    trace = _core.Trace.from_bytes(cast("Any", data))  # the stub says str for a std::string, which takes bytes
     trace.require_possible(as_counted(workload), device)
     return trace
 

@@ -83,7 +83,9 @@ class Run:
             return self.record.trace
         if self.rerun is None:
             raise InvalidInput(self._why_no_trace())
-        return self.rerun().record.trace
+        trace = self.rerun().record.trace
+        assert trace is not None  # a rerun records it
+        return trace
 
     def _why_no_trace(self) -> str:
         if not self.is_real:
@@ -182,7 +184,7 @@ class Run:
         duration is ``end_ns - start_ns``. Weigh rows by ``blocks`` for counts and means.
         """
         table = self._named(self.trace.blocks()).rename(columns={"operation": "launch"})
-        table.insert(2, "kernel", table["launch"].map(lambda launch: self._operations[launch].kernel.name))
+        table.insert(2, "kernel", table["launch"].map(lambda launch: self._launch(launch).kernel.name))
         return table[["application", "launch", "kernel", "sm", "block", "blocks", "start_ns", "end_ns"]]
 
     def copies(self) -> pd.DataFrame:
@@ -253,6 +255,11 @@ class Run:
     @cached_property
     def _operations(self) -> list[Launch | Copy]:
         return [operation for application in self.workload.applications for operation in application.operations]
+
+    def _launch(self, number: int) -> Launch:
+        operation = self._operations[number]
+        assert isinstance(operation, Launch)
+        return operation
 
     @cached_property
     def _owners(self) -> list[str]:

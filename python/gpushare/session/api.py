@@ -22,12 +22,15 @@ class SessionApi(ABC):
     Attributes:
         device: that it is of.
         policy: that decides now.
-        ordering: of operations, before the policy says who runs where; it stays as long as the session.
     """
 
     device: Any
     policy: Any
-    ordering: str
+
+    @property
+    @abstractmethod
+    def ordering(self) -> str:
+        """The ordering of operations, before the policy allocates the SMs; it stays as long as the session."""
 
     @abstractmethod
     def application(

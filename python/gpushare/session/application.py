@@ -55,14 +55,14 @@ class SessionApplication:
         """
         self._session._cancel(self)
 
-    def _register(self, core: _core.CoreSession, first: _core.Launch) -> None:
-        """Registers the application in the core, at its first launch."""
+    def _register(self, core: _core.CoreSession, first: _core.Launch) -> int:
+        """Registers the application in the core, at its first launch; its number there."""
         if self._cancelled:
             raise _core.Cancelled(f"application {self.name!r} has been cancelled")
-        if self._number is not None:
-            return
-        described = _core.Application(self.name, [], priority=self.priority, **self.terms.core)
-        self._number, self._first_priority = core.add(described, first), self.priority
+        if self._number is None:
+            described = _core.Application(self.name, [], priority=self.priority, **self.terms.core)
+            self._number, self._first_priority = core.add(described, first), self.priority
+        return self._number
 
     def _as_run(self, arrival_ns: int, launches: int) -> Application:
         """The application as part of a run, with the launches that had begun, of which there are ``launches``."""
@@ -71,7 +71,10 @@ class SessionApplication:
             tuple(submitted.launch for submitted in self._launches[:launches]),
             arrival_ns=arrival_ns,
             priority=self._first_priority,  # the trace has the later ones
-            **self.terms.given,
+            weight=self.terms.weight,
+            deadline_ns=self.terms.deadline_ns,
+            floor=self.terms.floor,
+            latency_ns=self.terms.latency_ns,
         )
 
     def submit(

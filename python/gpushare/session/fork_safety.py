@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from gpushare._core import InvalidInput
 
 if TYPE_CHECKING:
+    from gpushare._core import CoreSession
     from gpushare.session.session import Session
 
-_ends: weakref.WeakKeyDictionary[Session, weakref.finalize] = weakref.WeakKeyDictionary()
+_ends: weakref.WeakKeyDictionary[Session, weakref.finalize[..., Any]] = weakref.WeakKeyDictionary()
 
 
 class CoreOfParent:
@@ -36,7 +37,7 @@ def ends_here(session: Session) -> None:
 def _leave_to_parent() -> None:
     for session, end in list(_ends.items()):
         end.detach()
-        session._core = CoreOfParent()
+        session._core = cast("CoreSession", CoreOfParent())  # stands in for it
     _ends.clear()
 
 

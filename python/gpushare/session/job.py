@@ -21,7 +21,11 @@ class FutureLike:
     """The methods of :class:`concurrent.futures.Future` that can be expressed by waiting."""
 
     __slots__ = ()
-    name: str
+
+    @property
+    def name(self) -> str:
+        """Application and kernel, for messages."""
+        raise NotImplementedError
 
     def done(self) -> bool:
         """Whether it has ended, successfully or not."""
@@ -61,18 +65,19 @@ class FutureLike:
 
 
 class Job(FutureLike):
-    """A launch that has been submitted.
-
-    Attributes:
-        name: application and kernel, for messages.
-    """
+    """A launch that has been submitted."""
 
     def __init__(self, session: Session, number: int, name: str, arguments: Sequence[Any]) -> None:
-        self.name = name
+        self._name = name
         self._session = session
         self._number = number
         self._arguments: Sequence[Any] | None = arguments  # references the arguments until the job has ended
         self._error: Exception | None = None
+
+    @property
+    def name(self) -> str:
+        """Application and kernel, for messages."""
+        return self._name
 
     def _wait(self, seconds: float) -> bool:
         if self._error is not None or self._arguments is None:

@@ -85,7 +85,7 @@ class Session(SessionApi):
         self._on = backend_named(chosen(device, "cuda:0")).session_device(speed)
         self.device = self._on.device
         self.policy = policy
-        self.ordering = ordering
+        self._ordering = ordering
         self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
         self._keeps_record = keeps_record
@@ -95,6 +95,11 @@ class Session(SessionApi):
         self._finished = False
         self._lock = threading.Lock()
         ends_here(self)
+
+    @property
+    @override
+    def ordering(self) -> str:
+        return self._ordering
 
     @override
     def application(
@@ -241,9 +246,9 @@ class Session(SessionApi):
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         with self._lock:
             self._require_open()
-            application._register(self._core, submitted.core)
+            number = application._register(self._core, submitted.core)
             # Both steps under one lock, so that the list has the order of the job numbers.
-            job_number = self._core.submit(application._number, submitted.core, submitted.program)
+            job_number = self._core.submit(number, submitted.core, submitted.program)
             if self._keeps_record:
                 application._launches.append(submitted)
         job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)

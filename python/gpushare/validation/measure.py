@@ -11,7 +11,7 @@ from gpushare._core import PolicyError
 from gpushare.backends.cuda.device import CudaDevice
 from gpushare.backends.cuda.loaded_workload import CudaWorkload, LoadedLaunch
 from gpushare.backends.cuda.run import CudaRunner
-from gpushare.model.workload import Launch
+from gpushare.model.workload import Launch, Workload
 from gpushare.policy import Policy
 from gpushare.profiling.conditions import conditions_now
 from gpushare.profiling.effort import residencies
@@ -75,7 +75,7 @@ class Recorder:
         """Compiles, then generates and uploads the data, which takes the host some seconds per kernel."""
         launches = [Launch.of_suite(name, self.settings.size) for name in self.settings.kernels]
         for launch in tracked(launches, len(launches), "compiling", progress):
-            self.device.load(launch.kernel)
+            self.device.load(launch.cuda.kernel)
         with ThreadPoolExecutor(THREADS) as pool:
             loaded = pool.map(lambda launch: LoadedLaunch(self.device, launch, self._runner.code), launches)
             for launch, each in zip(launches, tracked(loaded, len(launches), "making data", progress), strict=True):
@@ -94,7 +94,7 @@ class Recorder:
         prepared = self._prepared(workloads.alone(name, self.settings.size))
         (loaded,) = prepared.launches()
         launch = loaded.launch
-        full = loaded.code.occupancy(self.device.core, launch.block, launch.shared_bytes)
+        full = loaded.code.occupancy(self.device.core, launch.cuda.block, launch.shared_bytes)
         once = self._runner._alone(prepared.workload, name).turnaround_ns
         parts = [(sms, 0) for sms in workloads.sm_counts(self.sms)]
         parts += [(self.sms, residency) for residency in residencies(full) if residency < full]
@@ -123,7 +123,7 @@ class Recorder:
                 turnarounds = tuple((_turnarounds(run)[0], _turnarounds(run)[1]) for run in runs)
                 yield PairRuns(names, launches, way, turnarounds, tuple(runs[0].record.operation_durations))
 
-    def _prepared(self, workload: workloads.Workload) -> CudaWorkload:
+    def _prepared(self, workload: Workload) -> CudaWorkload:
         prepared = self._runner.prepare(workload)
         self._runner.warm_up(prepared)
         return prepared

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gpushare.kernels.kernel import Kernel
 from gpushare.session.session import Session
 
 if TYPE_CHECKING:
-    from gpushare.suite import Case, Size, SuiteKernel
+    from gpushare.suite import Case, SuiteKernel
 
 TIMEOUT_S = 100.0
 
@@ -40,7 +40,7 @@ class SuiteCheck:
         return not self.mistakes and not self.differing
 
 
-def check_on_gpu(kernel: SuiteKernel, size: Size = "small", device: str = "cuda:0") -> SuiteCheck:
+def check_on_gpu(kernel: SuiteKernel, size: str = "small", device: str = "cuda:0") -> SuiteCheck:
     """Runs the original and the worker under ``fifo``.
 
     Raises:
@@ -61,7 +61,7 @@ def outputs_on_gpu(
     on = cuda_device(device)  # a simulated device computes nothing
     code = Kernel(kernel.source_path, kernel.entry, preemptible=preemptible)
     with Session(on.name, "fifo", measure_alone=False) as session:
-        arguments = [session.array(each.value) if each.value.ndim else each.value for each in case.arguments]
+        arguments: list[Any] = [session.array(each.value) if each.value.ndim else each.value for each in case.arguments]
         job = session.application(kernel.name).submit(
             code, grid=case.grid, block=case.block, args=arguments, shared_bytes=case.shared_bytes
         )

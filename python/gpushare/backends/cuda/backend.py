@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from functools import cached_property
 
 from gpushare._core import Device, InvalidInput, PolicyError
@@ -64,7 +64,7 @@ class CudaBackend(Backend):
             for policy in policies
         ]
 
-    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Iterator[tuple[Case, Outcome]]:
+    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Generator[tuple[Case, Outcome]]:
         """Makes the runs one after the other; the traces of first repeats are kept in any case.
 
         Raises:

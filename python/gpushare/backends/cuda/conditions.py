@@ -45,13 +45,12 @@ def driver_words() -> str:
 
 
 def _residency(device: CudaDevice, operation: _core.Launch | _core.Copy) -> int:
-    is_launch = isinstance(operation, _core.Launch)
-    return _core.max_residency(device.description, operation.kernel) if is_launch else 0
+    return _core.max_residency(device.description, operation.kernel) if isinstance(operation, _core.Launch) else 0
 
 
 def _registers(workload: Workload, architecture: str) -> dict[str, tuple[int, int | None]]:
     operations = [operation for each in workload.applications for operation in each.operations]
-    kernels = dict.fromkeys(each.kernel for each in operations if isinstance(each, Launch) and each.is_real)
+    kernels = dict.fromkeys(each.cuda.kernel for each in operations if isinstance(each, Launch) and each.is_real)
     compiled = [kernel.compile(architecture) for kernel in kernels]  # from a cache: the run compiled them
     return {
         each.name: (each.original_usage.registers, each.worker_usage.registers if each.worker_usage else None)

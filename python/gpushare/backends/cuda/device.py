@@ -105,12 +105,13 @@ class CudaDevice:
         Raises:
             InvalidInput: such a block does not fit an SM; or the blocks wait for each other and do not all fit the GPU.
         """
-        code = code or self.load(launch.kernel)
+        kernel, _, block = launch.cuda
+        code = code or self.load(kernel)
         known = self._models.setdefault(code, {})
-        key = (launch.kernel, launch.block, launch.shared_bytes)
+        key = (kernel, block, launch.shared_bytes)
         if key not in known:
             known[key] = self._described(launch, code)
-        if self.compiled(launch.kernel).needs_all_blocks:
+        if self.compiled(kernel).needs_all_blocks:
             self._require_all_at_once(launch, known[key])
         return known[key]
 
@@ -131,7 +132,7 @@ class CudaDevice:
         self._models.clear()
 
     def _described(self, launch: Launch, code: _core.KernelCode) -> _core.KernelModel:
-        threads, registers, shared_bytes = code.needs(launch.block, launch.shared_bytes)
+        threads, registers, shared_bytes = code.needs(launch.cuda.block, launch.shared_bytes)
         known = known_model(launch, self.description)
         costs = known.on(self.description) if known else UNKNOWN_COSTS
         return _core.KernelModel(

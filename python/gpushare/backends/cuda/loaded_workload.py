@@ -23,8 +23,8 @@ class LoadedLaunch:
 
     def __init__(self, device: CudaDevice, launch: Launch, code: LoadedCode | None = None) -> None:
         self.launch = launch
-        self.code = (code or device.own).load(launch.kernel)
-        self.compiled = device.compiled(launch.kernel)
+        self.code = (code or device.own).load(launch.cuda.kernel)
+        self.compiled = device.compiled(launch.cuda.kernel)
         self.arguments = [_on_device(device, value) for value in launch.build_arguments()]
         self._restore = [self._restorer(device, index) for index in range(len(self.arguments))]
         self.packed = self.compiled.pack(self.arguments)
@@ -32,7 +32,7 @@ class LoadedLaunch:
     @property
     def is_preemptible(self) -> bool:
         """Whether it has a worker, and an SM has room for the worker's blocks."""
-        return self.code.can_be_worker(self.launch.block, self.launch.shared_bytes)
+        return self.code.can_be_worker(self.launch.cuda.block, self.launch.shared_bytes)
 
     def restore(self) -> None:
         """Restores every array to its initial contents, because kernels may change their inputs."""
@@ -109,5 +109,6 @@ class CudaWorkload:
         if operation not in self.loaded:
             self.loaded[operation] = LoadedLaunch(self.device, operation, self._code)
         loaded = self.loaded[operation]
-        self.program.add_launch(loaded.code, operation.grid, operation.block, operation.shared_bytes, loaded.packed)
+        _, grid, block = operation.cuda
+        self.program.add_launch(loaded.code, grid, block, operation.shared_bytes, loaded.packed)
         return _core.Launch(self.device.model(operation, loaded.code), operation.blocks, alone_ns=alone_ns)

@@ -82,7 +82,8 @@ class GpuInSession(SessionDevice):
         shape = self._shapes.of(kernel, grid, block, shared_bytes)
         launch, packed = shape.launch, shape.packing.pack(args)
         program = _core.CudaProgram()
-        program.add_launch(shape.code, launch.grid, launch.block, launch.shared_bytes, packed)
+        _, extent, threads = launch.cuda
+        program.add_launch(shape.code, extent, threads, launch.shared_bytes, packed)
         return Submitted(launch, shape.core, program, [_held(each) for each in args] if keeps else ())
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
@@ -95,8 +96,9 @@ class GpuInSession(SessionDevice):
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
         """Runs the original kernels again; afterwards restores the arrays that they write."""
         program = _core.CudaProgram()
-        arrays = {}
+        arrays: dict[Any, Any] = {}
         for submitted in launches:
+            assert submitted.program is not None  # of a GPU's launch there is one
             program.extend(submitted.program)
             arrays |= {_place(each): each for each in submitted.arguments if hasattr(each, "__cuda_array_interface__")}
         kept = [Kept(self.device.core, array) for array in arrays.values()] + self.code.kept_variables()

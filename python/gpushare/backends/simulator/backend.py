@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -55,7 +55,7 @@ class SimulatorBackend(Backend):
             for each, policy, number in product(workloads, policies, range(seed, seed + repeats))
         ]
 
-    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Iterator[tuple[Case, Outcome]]:
+    def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Generator[tuple[Case, Outcome]]:
         """Makes the runs on all cores."""
         with simulation_pool() as pool:
             futures = [

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -34,6 +34,11 @@ class HostMemory:
 
     def __init__(self, count: int) -> None:
         self._bytes = np.zeros(count, np.uint8)
+
+    @property
+    def address(self) -> NoReturn:
+        """There is none."""
+        raise AttributeError("memory of a simulated device has no address")
 
     def upload(self, source: np.ndarray, offset: int = 0) -> None:
         """Copies these bytes into it."""

@@ -94,7 +94,7 @@ def wanted_files(table: pd.DataFrame, folder: Path) -> Wanted:
 
 def _drawings(table: pd.DataFrame) -> dict[str, Callable[[], Figure]]:
     """What draws each plot that has points to show."""
-    drawings = {"errors": partial(plots.draw_errors, table)}
+    drawings: dict[str, Callable[[], Figure]] = {"errors": partial(plots.draw_errors, table)}
     for figure, name, draw in (
         (errors.SOLO_SMS, "solo_sms", partial(plots.draw_solo, x="SMs")),
         (errors.SOLO_RESIDENCY, "solo_residency", partial(plots.draw_solo, x="blocks per SM")),

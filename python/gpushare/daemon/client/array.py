@@ -66,8 +66,9 @@ class ArrayState:
 
     def _requested(self, registered: Registered, patience_s: float) -> int:
         kind = self.dtype.str if self.dtype.kind in "biufc" else f"|V{self.dtype.itemsize}"
-        fields = {"shape": list(self.shape), "dtype": kind, "patience_s": patience_s, "shared": self.is_shared}
-        return registered.link.request("array", **fields)
+        return registered.link.request(
+            "array", shape=list(self.shape), dtype=kind, patience_s=patience_s, shared=self.is_shared
+        )
 
     def require_kept(self) -> None:
         """Raises InvalidInput if the user has freed it."""

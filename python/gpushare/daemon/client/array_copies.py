@@ -16,6 +16,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.registrations import Registered
+    from gpushare.daemon.client.reply import Reply
+    from gpushare.daemon.protocol.arena import Arena
 
 PIECE_BYTES = 1 << 24
 AHEAD = 2
@@ -49,7 +51,7 @@ def read(registered: Registered, handle: int, target: np.ndarray) -> None:
             arena, number = pieces.next_arena()
             reply = registered.begin_copy("read", handle, offset, number, 0, part.size)
 
-            def take(part: np.ndarray = part, arena=arena, reply=reply) -> None:
+            def take(part: np.ndarray = part, arena: Arena = arena, reply: Reply = reply) -> None:
                 reply.result()
                 part[...] = np.frombuffer(arena.view, np.uint8, part.size)
 
@@ -63,10 +65,10 @@ class _Pieces:
     def __init__(self, registered: Registered, arenas: ExitStack, size: int) -> None:
         count = AHEAD if size > PIECE_BYTES else 1
         self._idle = [arenas.enter_context(registered.arena(min(size, PIECE_BYTES))) for _ in range(count)]
-        self._busy: deque[tuple[Callable[[], object], tuple]] = deque()
-        self._next: tuple | None = None
+        self._busy: deque[tuple[Callable[[], object], tuple[Arena, int]]] = deque()
+        self._next: tuple[Arena, int] | None = None
 
-    def next_arena(self) -> tuple:
+    def next_arena(self) -> tuple[Arena, int]:
         """An arena without a piece in flight, and its number."""
         if not self._idle:
             self._end_first()
@@ -75,6 +77,7 @@ class _Pieces:
 
     def began(self, end: Callable[[], object]) -> None:
         """Registers a piece in flight in that arena; ``end`` waits for it."""
+        assert self._next is not None  # next_arena has chosen it
         self._busy.append((end, self._next))
 
     def finish(self) -> None:

@@ -159,7 +159,9 @@ class DaemonJob(FutureLike):
         if self.has_ended:
             return True
         if self._registered is not None and self._registered.link.is_foreign:
-            raise self._registered.link.lost  # a forked process receives no notifications
+            lost = self._registered.link.lost  # a forked process receives no notifications
+            assert lost is not None  # it is set with is_foreign
+            raise lost
         return self._wait_for_end(seconds)
 
     def _failure(self) -> Exception | None:

@@ -61,24 +61,26 @@ class Launcher:
         values = [_sendable(f"kernel {self._name!r}, argument {place}", value)
                   for place, value in enumerate(arguments, 1)]  # fmt: skip
         if self._parameters is None:
-            offsets, content = range(0, 8 * len(values), 8), bytes(8 * len(values))
+            offsets, content = list(range(0, 8 * len(values), 8)), bytes(8 * len(values))
         else:
-            offsets, content = [each.offset for each in self._parameters], self._packed(values)
+            offsets = [each.offset for each in self._parameters]
+            content = self._packed(self._parameters, values)
         handles = {offset: value.handle_on(self._registered)
                    for offset, value in zip(offsets, values, strict=True) if isinstance(value, ArrayState)}  # fmt: skip
         return content, list(handles.items())
 
-    def _packed(self, values: Sequence[Any]) -> bytes:
-        content = bytearray(max((each.offset + each.size for each in self._parameters), default=0))
-        pieces = pack(self._name, self._parameters, values)
-        for parameter, value, piece in zip(self._parameters, values, pieces, strict=True):
+    def _packed(self, parameters: Sequence[Parameter], values: Sequence[Any]) -> bytes:
+        content = bytearray(max((each.offset + each.size for each in parameters), default=0))
+        pieces = pack(self._name, parameters, values)
+        for parameter, value, piece in zip(parameters, values, pieces, strict=True):
             if not isinstance(value, ArrayState):  # only the worker knows the addresses of arrays
                 content[parameter.offset : parameter.offset + parameter.size] = piece
         return bytes(content)
 
 
 def _as_packed(parameter: Parameter) -> tuple[str, int, int, str, int, int]:
-    kind, dtype, least, most = parameter.kind, "", 0, 0
+    kind: str = parameter.kind
+    dtype, least, most = "", 0, 0
     if kind == "pointer":
         dtype = pointee_type(parameter)
     elif kind == "integer":

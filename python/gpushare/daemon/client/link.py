@@ -147,6 +147,7 @@ class Link:
     def wait_lost(self) -> Exception:
         """Waits for the reason of the loss, after another operation has detected it."""
         self._why.wait()
+        assert self.lost is not None  # it is set before the event
         return self.lost
 
     def free(self, handle: int) -> None:
@@ -249,7 +250,7 @@ class Link:
     def _end(self, error: Exception) -> None:
         """Handles the end of a connection that ended without a reason."""
         if self._closed:
-            why = InvalidInput("the session has been finished: open another one")
+            why: Exception = InvalidInput("the session has been finished: open another one")
         elif answers(self._path):
             why = WorkerLostError(f"the worker has ended, and its arrays and jobs are lost ({error}); submit again")
         else:
@@ -278,6 +279,7 @@ class Link:
         self._why.wait()
         self._let_waiting_tell()
         self._tell(self.port.abandon())
+        assert self._loss is not None  # it is set before the event
         for job, status, message in self._lost_jobs:
             self._loss.tell(job, status, message)
         self._lost_jobs.clear()
@@ -298,6 +300,7 @@ class Link:
             if status == JobStatus.DONE:
                 job.end(None)
             elif status is None:
+                assert self._loss is not None  # a port leaves jobs without a status after the loss alone
                 self._loss.tell(job, None, "")
             elif status in LOST:
                 self._lost_jobs.append((job, status, message))

@@ -112,7 +112,7 @@ class Registered:
         if number is not None:
             self.link.request("cancel", application=number, after=self.link.port.last_job)
 
-    def launcher(self, kernel: AnyKernel, block: int | Extent, shared_bytes: int) -> Launcher:
+    def launcher(self, kernel: AnyKernel, block: int | Extent | list[int], shared_bytes: int) -> Launcher:
         """The launcher of a kernel with this block, which is registered at its first use.
 
         Raises:

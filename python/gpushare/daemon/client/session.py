@@ -143,8 +143,9 @@ class DaemonSession(SessionApi):
 
     def set_priority(self, application: str, priority: int) -> str:
         """Changes the priority of any application, by its name in the status; for the server's operators."""
-        fields = {"application": application, "priority": priority}
-        return self._connection.ask(lambda registered: registered.link.request("priority", **fields))
+        return self._connection.ask(
+            lambda registered: registered.link.request("priority", application=application, priority=priority)
+        )
 
     def trace(self, seconds: float, until: float = 0.0) -> bytes:
         """A trace of the server for ui.perfetto.dev; for the server's operators.

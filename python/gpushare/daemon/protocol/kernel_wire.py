@@ -78,4 +78,5 @@ def model_of(request: RegisterModel) -> KernelModel:
             f"a KernelModel has name, threads and others of {sorted(known)}, got {sorted(request.fields)}"
         )
     checked({"name": request.fields["name"]}, Named)
-    return KernelModel(**request.fields)
+    fields: dict[str, Any] = dict(request.fields)  # KernelModel checks each
+    return KernelModel(**fields)

@@ -145,12 +145,12 @@ def past_of(session: Any, seconds: float) -> Past:
     found = session.history(seconds)
     offset_ns = time.monotonic_ns() - found.now_ns
 
-    def shared(time_ns: int | None) -> int | None:
-        return None if time_ns is None else time_ns + offset_ns
+    def shared(time_ns: int) -> int:
+        return time_ns + offset_ns
 
     jobs = [
-        PastJob(name, kernel, shared(submitted), shared(began), None if state == "under way" else shared(end),
-                state == "cancelled")
+        PastJob(name, kernel, shared(submitted), None if began is None else shared(began),
+                None if state == "under way" else shared(end), state == "cancelled")
         for name, kernel, submitted, began, end, state in _rows(found.operations())
     ]  # fmt: skip
     quotas = [

@@ -23,7 +23,7 @@ def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, unt
     trace = HistoryTrace(device, since_ns, until_ns)
     trace.add_memory(looks)
     trace.add_policies(looks)
-    everything = [*past.jobs, *past.quotas, *past.holds]
+    everything: list[PastJob | PastQuota | PastHold] = [*past.jobs, *past.quotas, *past.holds]
     for name in sorted(
         {each.application for each in everything} | {name for each in looks for name in each.unfinished}
     ):

@@ -26,13 +26,15 @@ class ServedSession:
         policy: that decides.
     """
 
-    loaded_kernels = 0
-    """How many the device has, but for those with variables."""
-
     def __init__(self, device: Any, sink: _core.SessionSink, policy: str) -> None:
         self.device = device
         self.sink = sink
         self._policy = policy
+
+    @property
+    def loaded_kernels(self) -> int:
+        """How many the device has, but for those with variables."""
+        return 0
 
     @property
     def kernels(self) -> KernelSession:

@@ -35,7 +35,7 @@ def paper_section(device: Device) -> Section:
 
     rows = {}
     for application in bundled_workload("cd_search").applications:
-        kernel = application.operations[0].kernel.on(device)
+        kernel = next(launch for _, launch in application.launches()).model_on(device).on(device)
         supply = _core.off_sm_supply(device, kernel.llc_hit_ratio)
         rows[application.name] = {
             "paper": "memory" if application.name in MEMORY else "compute",
@@ -157,4 +157,6 @@ def _by_curve(profile: KernelProfile, device: Device) -> bool:
 
 
 def _model(profile: KernelProfile, device: Device) -> _core.KernelModel:
-    return kernel_model(profile, profile.fit or fitted(profile, device).fit, profile.shared_bytes).on(device)
+    fit = profile.fit or fitted(profile, device).fit
+    assert fit is not None
+    return kernel_model(profile, fit, profile.shared_bytes).on(device)

@@ -42,7 +42,7 @@ class FirstRun:
         return self._of(self.launches * runs)
 
     def _of(self, launches: int) -> Application:
-        return Application(self.application.name, launches * self.application.operations)
+        return Application(self.application.name, launches * tuple(self.application.operations))
 
 
 def first_runs(

@@ -47,11 +47,14 @@ def _lasting(application: Application, alone_s: float | None) -> Application:
         return application
     kernels = [each for each in application.operations if isinstance(each, Launch)]
     factor = 1 + (alone_s - 0.5) * 1e9 / sum(latency_of(each) for each in kernels)
-    longer = {
-        each: replace(each, kernel=replace(each.kernel, latency_ns=latency_of(each) * factor)) for each in set(kernels)
-    }
+    longer = {each: _longer(each, factor) for each in set(kernels)}
     operations = tuple(longer[each] if isinstance(each, Launch) else each for each in application.operations)
     return replace(application, operations=operations)
+
+
+def _longer(launch: Launch, factor: float) -> Launch:
+    assert isinstance(launch.kernel, KernelModel)
+    return replace(launch, kernel=replace(launch.kernel, latency_ns=latency_of(launch) * factor))
 
 
 def latency_of(launch: Launch) -> float:

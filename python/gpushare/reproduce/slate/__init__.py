@@ -47,7 +47,7 @@ def reproduce(*, seeds: int = 1, quick: bool = False, progress: bool | None = No
     """
     device = find_device(TITAN_XP)
     benchmarks = bundled_workload("slate")
-    known = {each.name: each.operations[0].on(device) for each in benchmarks.applications}
+    known = {each.name: next(launch for _, launch in each.launches()).on(device) for each in benchmarks.applications}
     result = compare(pairs(benchmarks), POLICIES.values(), device=device, progress=progress)
     throughput = throughputs(result, POLICIES)
     sections = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpushare.compare import compare
 from gpushare.model.kernel_model import KernelModel
@@ -21,7 +21,7 @@ Change = Callable[[Launch], Launch]
 SHOWN = {"BS-RG", "GS-GS", "GS-RG", "MM-RG", "RG-RG", "RG-TR"}
 
 
-def _costs(name: str, **costs: float) -> Change:
+def _costs(name: str, **costs: Any) -> Change:
     def change(launch: Launch) -> Launch:
         if launch.kernel.name != name:
             return launch

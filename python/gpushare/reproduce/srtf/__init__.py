@@ -7,6 +7,7 @@ paper does not state, with their effects.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import Device
@@ -144,7 +145,11 @@ def from_table_3(ercbench: Workload) -> dict[str, float]:
 
     runtime = PAPER["runtime_alone_cycles"]
     pairs = [tuple(runtime[application.name] for application in pair.applications) for pair in alphabetical(ercbench)]
-    orders = {"sjf": sorted, "fifo": list, "ljf": lambda pair: sorted(pair, reverse=True)}
+    orders: dict[str, Callable[[tuple[float, ...]], list[float]]] = {
+        "sjf": sorted,
+        "fifo": list,
+        "ljf": lambda pair: sorted(pair, reverse=True),
+    }
     return {
         policy: float(np.exp(np.mean([np.log(stp(*order(pair))) for pair in pairs])))
         for policy, order in orders.items()
@@ -159,7 +164,7 @@ def overall(offset: int, results: list[Result]) -> Section:
     paper = PAPER[f"offset_{offset}"]
     rows = {}
     for policy in [*paper, *(policy for policy in ours.index if policy not in paper)]:
-        row = {}
+        row: dict[str, float] = {}
         for metric in METRICS:
             printed = paper.get(policy.partition(":")[0], {}).get(metric, float("nan"))
             row |= {

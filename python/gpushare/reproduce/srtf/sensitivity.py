@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpushare._core import Device
 from gpushare.compare import compare
 from gpushare.model.kernel_model import DEFAULT_ISSUE_UTILISATION, KernelModel
-from gpushare.model.workload import Launch, Workload
+from gpushare.model.workload import Launch, Operation, Workload
 from gpushare.reproduce.reproduction import Section
 
 if TYPE_CHECKING:
@@ -39,14 +39,15 @@ def _registers(kernel: KernelModel, registers: int) -> KernelModel:
 
 def changed(workload: Workload, change: Change) -> Workload:
     """The workload with every kernel changed."""
+
+    def changed_operation(operation: Operation) -> Operation:
+        if not isinstance(operation, Launch):
+            return operation
+        assert isinstance(operation.kernel, KernelModel)
+        return replace(operation, kernel=change(operation.kernel))
+
     applications = [
-        replace(
-            application,
-            operations=tuple(
-                replace(operation, kernel=change(operation.kernel)) if isinstance(operation, Launch) else operation
-                for operation in application.operations
-            ),
-        )
+        replace(application, operations=tuple(map(changed_operation, application.operations)))
         for application in workload.applications
     ]
     return replace(workload, applications=tuple(applications))

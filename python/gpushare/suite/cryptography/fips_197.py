@@ -62,7 +62,7 @@ def round_keys(key: bytes) -> np.ndarray:
     words = [np.frombuffer(key, np.uint8)[4 * i : 4 * i + 4] for i in range(4)]
     constant = 1
     for i in range(4, 4 * (ROUNDS + 1)):
-        change = words[-1]
+        change: np.ndarray = words[-1]
         if i % 4 == 0:
             change = SUBSTITUTION[np.roll(change, -1)] ^ np.array([constant, 0, 0, 0], np.uint8)
             constant = times_two(constant)

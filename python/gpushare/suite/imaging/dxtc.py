@@ -9,6 +9,7 @@ channels weigh the same. The grid of the large case is CD-search's.
 from __future__ import annotations
 
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,8 @@ def _fits(ordered: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarr
     aa, bb, ab = ((first * second).sum(axis=1) for first, second in
                   ((shares, shares), (3 - shares, 3 - shares), (shares, 3 - shares)))  # fmt: skip
     determinant = (aa * bb - ab * ab).astype(np.float32)
-    error, ends = 0, [0, 0]
+    error: Any = 0
+    ends: list[Any] = [0, 0]
     for channel, bits in enumerate((5, 6, 5)):
         ax = (ordered[..., channel].astype(np.float32) @ shares.T.astype(np.float32)).astype(np.int32)
         bx = 3 * ordered[..., channel].sum(axis=1, keepdims=True, dtype=np.int32) - ax
@@ -64,7 +66,7 @@ def _fits(ordered: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarr
         ends = [ends[0] << bits | a, ends[1] << bits | b]
         a, b = (end << (8 - bits) | end >> (2 * bits - 8) for end in (a, b))
         error = error + aa * a * a + bb * b * b + 2 * (ab * a * b - 3 * (ax * a + bx * b))
-    return np.where(determinant == 0, WORST, error), *ends
+    return np.where(determinant == 0, WORST, error), ends[0], ends[1]
 
 
 def encoded(tiles: np.ndarray) -> np.ndarray:

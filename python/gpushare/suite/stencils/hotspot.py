@@ -49,7 +49,8 @@ def _chip(random: np.random.Generator, shape: tuple[int, int]) -> tuple[np.ndarr
         random.random((rows // 16 + 1, columns // 16 + 1)) < 0.4
     )
     power = units.repeat(16, axis=0).repeat(16, axis=1)[:rows, :columns].astype(np.float32)
-    return tuple(np.tile(each, (shape[0] // rows, shape[1] // columns)) for each in (temperatures, power))
+    times = (shape[0] // rows, shape[1] // columns)
+    return np.tile(temperatures, times), np.tile(power, times)
 
 
 def _build(size: Size, random: np.random.Generator) -> Case:

@@ -15,6 +15,7 @@ import click
 from gpushare._core import InvalidInput
 from gpushare.checks import require
 from gpushare.cli.output import STDOUT, keep_stdout
+from gpushare.extras import extra
 from gpushare.files.atomic_write import require_writable
 
 ON_STDOUT = Path("-")
@@ -60,9 +61,10 @@ def require_distinct(**files: Path | None) -> None:
 
 
 def require_plots() -> None:
-    """Raises InvalidInput if matplotlib cannot be used because of its settings."""
+    """Raises InvalidInput if matplotlib is missing, or cannot be used because of its settings."""
     try:
-        import matplotlib as _  # noqa: F401 - it reads MPLBACKEND when it is imported
+        with extra("analysis"):
+            import matplotlib as _  # noqa: F401 - it reads MPLBACKEND when it is imported
     except ValueError as error:
         raise InvalidInput(f"MPLBACKEND={os.environ.get('MPLBACKEND')}: unset it, or name another: {error}") from error
 

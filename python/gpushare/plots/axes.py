@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpushare.extras import extra
 from gpushare.plots.palette import FAINT, INK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def axes_or_new(ax: Axes | None, width_inches: float, height_inches: float) -> Axes:
     """The axes given, or those of a new figure of this size."""
     if ax is None:
-        from matplotlib import pyplot
+        with extra("analysis"):
+            from matplotlib import pyplot
 
         _, ax = pyplot.subplots(figsize=(width_inches, height_inches), layout="constrained")
     return ax
@@ -22,9 +25,15 @@ def axes_or_new(ax: Axes | None, width_inches: float, height_inches: float) -> A
 
 def detached_axes(width_inches: float, height_inches: float) -> Axes:
     """The axes of a new figure that is not registered in pyplot, for files."""
-    from matplotlib.figure import Figure
+    return detached_figure(width_inches, height_inches).subplots()
 
-    return Figure(figsize=(width_inches, height_inches), layout="constrained").subplots()
+
+def detached_figure(width_inches: float, height_inches: float) -> Figure:
+    """A new figure that is not registered in pyplot, for files."""
+    with extra("analysis"):
+        from matplotlib.figure import Figure
+
+    return Figure(figsize=(width_inches, height_inches), layout="constrained")
 
 
 def clean(ax: Axes, title: str, grid: str | None = "y") -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpushare.extras import extra
 from gpushare.files.atomic_write import write_atomically
 from gpushare.plots.axes import detached_axes
 from gpushare.plots.launches import NOTE
@@ -40,7 +41,8 @@ SORTED = ["stp", "antt", "strictf", "makespan_ns"]
 
 def write_report(result: Result, path: str | Path) -> Path:
     """Writes the report and returns its path. Equal results give equal bytes; the page loads no other resources."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    with extra("analysis"):
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),

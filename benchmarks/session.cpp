@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
 #include "scenario.hpp"
 
@@ -25,7 +25,7 @@ Launch small_launch() {
 /// Batches of 1000 from one thread, each waited for: the time in submit() alone, and for all of it.
 void submit(benchmark::State& state, const std::string& policy) {
   constexpr int batch = 1000;
-  Session session(paced_device(benchmarks::device_of({}), 1, 1e4), named(policy), {.keeps_record = false});
+  Session session(realtime_device(benchmarks::device_of({}), 1, 1e4), named(policy), {.keeps_record = false});
   std::vector<ApplicationId> applications;
   for (int number = 0; number < 8; ++number) applications.push_back(session.add({.name = std::to_string(number)}));
   double in_submit_ns = 0;

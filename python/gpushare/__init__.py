@@ -8,6 +8,7 @@
 True
 """
 
+from gpushare import reports as reports  # what results, runs and workloads are shown by
 from gpushare._core import (
     Cancelled,
     CudaError,

@@ -211,7 +211,7 @@ class SmCapacity:
     @property
     def issue_order(self) -> str:
         """
-        Whose warps the SM serves first: "fair", or "oldest-first" by how long their block has been there.
+        The warps that the SM serves first: "fair", or "oldest-first" by how long their block has been on it.
         """
     @property
     def registers(self) -> int: ...
@@ -520,7 +520,7 @@ class Application:
         weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
         memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
         deadline_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
-        floor: typing.SupportsFloat | typing.SupportsIndex | None = None,
+        min_speed: typing.SupportsFloat | typing.SupportsIndex | None = None,
         latency_ns: typing.SupportsInt | typing.SupportsIndex | None = None,
         owner: str = "",
         owner_weight: typing.SupportsFloat | typing.SupportsIndex = 1.0,
@@ -530,7 +530,7 @@ class Application:
     @property
     def deadline_ns(self) -> int | None: ...
     @property
-    def floor(self) -> float | None: ...
+    def min_speed(self) -> float | None: ...
     @property
     def latency_ns(self) -> int | None: ...
     @property
@@ -657,7 +657,7 @@ class RunningLaunch:
     @property
     def done(self) -> int: ...
     @property
-    def floor(self) -> float | None: ...
+    def min_speed(self) -> float | None: ...
     @property
     def id(self) -> int: ...
     @property
@@ -834,7 +834,7 @@ class RunRecord:
     @property
     def longest_pause(self) -> int | None:
         """
-        Of the thread that schedules a real GPU, between two looks at it; None where there is none.
+        The longest time between two polls of a real GPU by its scheduler; None on a simulated one.
         """
     @property
     def makespan(self) -> int: ...
@@ -1194,7 +1194,7 @@ class CudaDevice:
         """
     def allocate(self, bytes: typing.SupportsInt | typing.SupportsIndex, cleared: bool = True) -> DeviceMemory:
         """
-        Device memory; who overwrites all of it needs none that is cleared. Waits for no kernel.
+        Device memory; memory that is overwritten completely need not be cleared. Waits for no kernel.
         """
     def copy(
         self,
@@ -1207,7 +1207,7 @@ class CudaDevice:
         """
     def know_as(self, model: Device) -> None:
         """
-        What the driver does not tell of bandwidths, from the model of such a GPU.
+        Adds bandwidths, which the driver does not report, from the model of such a GPU.
         """
     def load(self, cubin: bytes, has_variables: bool = False, has_constants: bool = False) -> KernelModule:
         """
@@ -1444,7 +1444,7 @@ class SessionStatus:
 
 class CoreSession:
     """
-    An open run on a device, in a thread of its own.
+    An open run on a device, in a separate thread.
     """
     @typing.overload
     def __init__(
@@ -1456,7 +1456,7 @@ class CoreSession:
         estimates: Device | None = None,
     ) -> None:
         """
-        An ordering tells times by the device `estimates`.
+        An ordering estimates times for the device `estimates`.
         """
     @typing.overload
     def __init__(
@@ -1489,7 +1489,7 @@ class CoreSession:
         """
     def require_other_thread(self) -> None:
         """
-        Throws InvalidInput in the session's own thread.
+        Throws InvalidInput in the session's thread.
         """
     def set_policy(self, policy: typing.Any) -> None:
         """
@@ -1515,7 +1515,7 @@ class CoreSession:
         """
     def withdraw(self, application: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        The application goes: its jobs are cancelled.
+        Withdraws the application: its jobs are cancelled.
         """
 
 class SessionPast:
@@ -1528,7 +1528,7 @@ class SessionPast:
         """
     def operations(self) -> dict:
         """
-        Launches, and copies, whose kernel is empty. A state is ended, cancelled or under way; of the last one end_ns is now. began_ns is that of its first block, or None.
+        Launches, and copies, which have an empty kernel. A state is ended, cancelled or under way; of the last one end_ns is now. began_ns is that of its first block, or None.
         """
     def quotas(self) -> dict:
         """
@@ -1574,7 +1574,7 @@ class WorkerTrial:
     @property
     def told_ns(self) -> int | None:
         """
-        When the workers were told to leave, from the launch on; None where the launch ended within its limit.
+        When the order to leave was written, from the launch on; None where the launch ended within its limit.
         """
     @property
     def workers(self) -> numpy.typing.NDArray[numpy.int64]:
@@ -1779,7 +1779,7 @@ class WorkerBusy(TimeoutError):
 
 class SharedMemory:
     """
-    Memory whose size is sealed.
+    Memory of a sealed size.
     """
     def __init__(self, bytes: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     @property
@@ -1868,7 +1868,7 @@ class ClientPort:
         """
     def abandon(self) -> list:
         """
-        Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended.
+        Closes it, and returns the same for all jobs that were not reported, with the status None where they had not ended.
         """
     def await_end(
         self,
@@ -1881,7 +1881,7 @@ class ClientPort:
         """
     def close(self) -> None:
         """
-        Whoever waits gets WorkerGone.
+        Waiting threads get WorkerGone.
         """
     def copy_in(
         self,
@@ -1915,7 +1915,7 @@ class ClientPort:
         """
     def forget(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
-        Nobody will ask for this job any more.
+        The job's end is not needed any more.
         """
     def hear(self) -> bool:
         """
@@ -1964,11 +1964,11 @@ class ClientPort:
         timeout_s: typing.SupportsFloat | typing.SupportsIndex = 60.0,
     ) -> int | None:
         """
-        Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. `owner` comes back from take_owners.
+        Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. take_owners() returns `owner`.
         """
     def take_owners(self) -> tuple[list, bool]:
         """
-        Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which that is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody waits for.
+        Sets `has_ended` of the owners of ended jobs, and returns (owner, status, message) of those that need more; and whether to call again a little later. If not, the bell rings at the next end of a job without a waiting thread.
         """
     def wait(
         self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
@@ -2030,7 +2030,7 @@ class LaunchPacker:
         | None,
     ) -> None:
         """
-        `parameters`: (kind, offset, bytes, dtype, least, most) each; None: nobody looks at the arguments.
+        `parameters`: (kind, offset, bytes, dtype, least, most) each; None: the arguments are not checked.
         """
 
 class ApplicationTotals:
@@ -2132,7 +2132,7 @@ class PortLimits:
     @property
     def most_jobs(self) -> int:
         """
-        That have not ended, or whose ends it has not taken.
+        Jobs that have not ended, or with ends that the client has not read.
         """
     @most_jobs.setter
     def most_jobs(self, arg0: typing.SupportsInt | typing.SupportsIndex) -> None: ...
@@ -2153,7 +2153,7 @@ class PortLimits:
 
 class PortStatistics:
     """
-    What has gone through a port.
+    Counters of a port.
     """
     @property
     def commands(self) -> int: ...
@@ -2287,7 +2287,7 @@ class PortServer:
         """
     def wait_gone(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> tuple[int, str] | None:
         """
-        The next client that has gone by itself, and why; None: none has.
+        The next client that has ended by itself, and the reason; None: none has.
         """
 
 class ServedApplication:
@@ -2297,7 +2297,7 @@ class ServedApplication:
     def cancel(self) -> None: ...
     def does_not_end(self, why: str) -> None:
         """
-        A block of it does not end: the session fails, and says whose it was and why that is thought.
+        A block of it does not end: the session fails, with the application's name and the reason.
         """
     def set_priority(self, priority: typing.SupportsInt | typing.SupportsIndex) -> None: ...
     @property
@@ -2321,7 +2321,7 @@ class SessionSink(CommandSink):
         self, device: CudaDevice, policy: typing.Any, ordering: str = "arrival", estimates: Device | None = None
     ) -> None:
         """
-        An ordering tells times by the device `estimates`.
+        An ordering estimates times for the device `estimates`.
         """
     def application(self, application: Application) -> ServedApplication:
         """
@@ -2357,7 +2357,7 @@ class ProgramKernel:
     @property
     def library(self) -> str:
         """
-        Whose code launches it.
+        The library that launches it.
         """
     @property
     def name(self) -> str: ...
@@ -2457,7 +2457,7 @@ class ProgramPort:
         """
     def close(self) -> None:
         """
-        The program goes on without a scheduler.
+        The program continues without a scheduler.
         """
 
 def average_normalized_turnaround(
@@ -2467,7 +2467,7 @@ def best_division(
     device: Device,
     kernels: collections.abc.Sequence[KernelModel],
     *,
-    floor: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+    min_speed: typing.SupportsFloat | typing.SupportsIndex = 0.0,
     same_everywhere: bool = False,
 ) -> tuple[list[tuple[int, list[int]]], list[float]]:
     """
@@ -2505,7 +2505,7 @@ def cuda_driver_version() -> int:
 
 def demand_alone(device: Device, launch: Launch) -> Demand:
     """
-    Slate's intensities of a launch whose kernel has a profile.
+    Slate's intensities of a launch of a profiled kernel.
     """
 
 def demangled(name: str) -> str: ...
@@ -2518,7 +2518,7 @@ def dlpack_capsule(
     ordinal: typing.SupportsInt | typing.SupportsIndex,
 ) -> typing.Any:
     """
-    A contiguous array on a GPU, for one that takes it by DLPack. The owner is kept as long.
+    A contiguous array on a GPU, for a library that takes it by DLPack. The owner lives as long.
     """
 
 def dram_utilisation(device: Device, kernel: KernelModel) -> float: ...
@@ -2584,7 +2584,7 @@ def off_sm_supply(
 ) -> float: ...
 def open_program_sink(device: Device, programs: Programs, policy: typing.Any, ordering: str = "arrival") -> SessionSink:
     """
-    A session whose device is these programs.
+    A session with these programs as its device.
     """
 
 def order_tasks(
@@ -2725,7 +2725,7 @@ def run_on_cuda(
     learnt: ... = None,
 ) -> RunRecord:
     """
-    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has been `learnt`.
+    Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. An ordering estimates the times of copies and profiled kernels for the device `estimates`, and adds to what has been `learnt`.
     """
 
 def run_worker_trial(

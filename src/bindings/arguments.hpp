@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python speaks plain numbers: nanoseconds, bytes, bytes per second. Here they become the core's types and back.
+// Python passes plain numbers: nanoseconds, bytes, bytes per second. They are converted here to the core's types and
+// back.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ std::optional<std::int64_t> optional_count(const std::optional<When>& when) {
   return when ? std::optional(count(*when)) : std::nullopt;
 }
 
-/// As short as it can be told: 0.5, 1e+06, nan.
+/// The shortest exact text: 0.5, 1e+06, nan.
 inline std::string shown(double value) {
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};

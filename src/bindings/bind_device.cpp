@@ -38,7 +38,7 @@ void bind_sm(py::module_& module) {
       .def_property_readonly("shared_memory_bytes", [](const SmCapacity& sm) { return sm.shared_memory.count; })
       .def_property_readonly(
           "issue_order", [](const SmCapacity& sm) { return sm.issue_order == IssueOrder::Fair ? fair : oldest_first; },
-          "Whose warps the SM serves first: \"fair\", or \"oldest-first\" by how long their block has been there.")
+          "The warps that the SM serves first: \"fair\", or \"oldest-first\" by how long their block has been on it.")
       .def_property_readonly(
           "shared_memory_splits_bytes",
           [](const SmCapacity& sm) {

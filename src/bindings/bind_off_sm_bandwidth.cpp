@@ -20,7 +20,7 @@ void require_efficiency(double dram_efficiency) {
 
 bool is_memory(BoundBy intensity) { return intensity == BoundBy::Memory; }
 
-/// Blocks per nanosecond of each kernel, all at once, on so many full SMs of its own.
+/// Blocks per nanosecond of each kernel, all at once, on so many dedicated, full SMs.
 std::vector<double> partition_rates(const Device& device, const std::vector<Kernel>& kernels,
                                     const std::vector<int>& parts) {
   require(kernels.size() == parts.size(), "every kernel needs a part");

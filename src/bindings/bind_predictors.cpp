@@ -16,7 +16,7 @@
 namespace gpushare::bindings {
 namespace {
 
-/// Python gets None where the core would have to be asked first.
+/// Python gets None where the core requires has_sample() first.
 std::optional<std::int64_t> remaining(const SimpleSlicing& predictor, const LaunchView& launch, std::optional<int> sm) {
   if (!predictor.has_sample(*launch)) return std::nullopt;
   if (!sm) return count(predictor.remaining(*launch));
@@ -51,7 +51,7 @@ void bind_simple_slicing(py::module_& module) {
           py::arg("memo"));
 }
 
-/// With or without a memory.
+/// With or without remembered corrections.
 template <class Drain>
 void bind_drain(py::module_& module, const char* name) {
   py::class_<Drain>(module, name)

@@ -26,7 +26,7 @@ void bind_slate(py::module_& module) {
                word(demand.memory_intensity()) + ">";
       });
   module.def("demand_alone", &demand_alone, py::arg("device"), py::arg("launch"),
-             "Slate's intensities of a launch whose kernel has a profile.");
+             "Slate's intensities of a launch of a profiled kernel.");
   module.def(
       "slate_coruns",
       [](const Device& device, const Launch& running, const Launch& candidate) {

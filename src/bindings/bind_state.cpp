@@ -42,7 +42,7 @@ py::array_t<std::int64_t> per_sm(const LaunchView& launch, Field field) {
   return values;
 }
 
-/// On which terms its application shares the GPU.
+/// The sharing terms of a launch's application.
 void bind_terms(py::class_<LaunchView>& launch) {
   const auto application = [](const LaunchView& view) -> const Application& {
     return view.snapshot->state.application(view->application);
@@ -53,7 +53,7 @@ void bind_terms(py::class_<LaunchView>& launch) {
                                const Application& of = application(self);
                                return of.deadline ? std::optional(count(of.arrival + *of.deadline)) : std::nullopt;
                              })
-      .def_property_readonly("floor", [=](const LaunchView& self) { return application(self).floor; })
+      .def_property_readonly("min_speed", [=](const LaunchView& self) { return application(self).min_speed; })
       .def_property_readonly("latency_ns",
                              [=](const LaunchView& self) { return optional_count(application(self).latency); });
 }

@@ -138,7 +138,7 @@ void bind_application(py::module_& module) {
   py::class_<Application>(module, "Application")
       .def(py::init([](std::string name, std::vector<Operation> operations, std::int64_t arrival, int priority,
                        double weight, std::int64_t memory_bytes, std::optional<std::int64_t> deadline,
-                       std::optional<double> floor, std::optional<std::int64_t> latency, std::string owner,
+                       std::optional<double> min_speed, std::optional<std::int64_t> latency, std::string owner,
                        double owner_weight) {
              return Application{.name = std::move(name),
                                 .arrival = Duration(arrival),
@@ -147,14 +147,14 @@ void bind_application(py::module_& module) {
                                 .owner = std::move(owner),
                                 .owner_weight = owner_weight,
                                 .deadline = optional_duration(deadline),
-                                .floor = floor,
+                                .min_speed = min_speed,
                                 .latency = optional_duration(latency),
                                 .operations = std::move(operations),
                                 .memory = Bytes{memory_bytes}};
            }),
            py::arg("name"), py::arg("operations"), py::kw_only(), py::arg("arrival_ns") = 0, py::arg("priority") = 0,
            py::arg("weight") = 1.0, py::arg("memory_bytes") = 0, py::arg("deadline_ns") = py::none(),
-           py::arg("floor") = py::none(), py::arg("latency_ns") = py::none(), py::arg("owner") = "",
+           py::arg("min_speed") = py::none(), py::arg("latency_ns") = py::none(), py::arg("owner") = "",
            py::arg("owner_weight") = 1.0)
       .def_readonly("name", &Application::name)
       .def_readonly("operations", &Application::operations)
@@ -165,7 +165,7 @@ void bind_application(py::module_& module) {
       .def_readonly("owner_weight", &Application::owner_weight)
       .def_property_readonly("memory_bytes", [](const Application& self) { return self.memory.count; })
       .def_property_readonly("deadline_ns", [](const Application& self) { return optional_count(self.deadline); })
-      .def_readonly("floor", &Application::floor)
+      .def_readonly("min_speed", &Application::min_speed)
       .def_property_readonly("latency_ns", [](const Application& self) { return optional_count(self.latency); });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per topic, each in the file of its name. Logic stays in the core: here are names, units and views.
+// One function per topic, each in the file of its name. Logic stays in the core; bindings are names, units and views.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -14,7 +14,7 @@ void bind_device(py::module_& module);
 void bind_workload(py::module_& module);
 void bind_state(py::module_& module);
 void bind_predictors(py::module_& module);
-void bind_mixing(py::module_& module);
+void bind_allocation(py::module_& module);
 void bind_accuracy(py::module_& module);
 void bind_policies(py::module_& module);
 void bind_metrics(py::module_& module);

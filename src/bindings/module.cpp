@@ -10,7 +10,7 @@ PYBIND11_MODULE(_core, module) {
   bind_workload(module);
   bind_state(module);
   bind_predictors(module);
-  bind_mixing(module);
+  bind_allocation(module);
   bind_policies(module);
   bind_metrics(module);
   bind_trace(module);

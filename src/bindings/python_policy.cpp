@@ -15,10 +15,10 @@ namespace py = pybind11;
 
 std::string shown(const py::handle& value) { return py::repr(value).cast<std::string>(); }
 
-/// Anything that counts as a whole number; an array of one is not meant.
+/// Accepts any whole number; an array of one is rejected.
 bool is_whole(const py::handle& value) { return PyIndex_Check(value.ptr()) && !PySequence_Check(value.ptr()); }
 
-/// The whole number, or PolicyError where it is larger than any that could be meant.
+/// The whole number; PolicyError where it is out of range.
 template <typename Integer>
 Integer to_whole(const py::handle& value, const char* what) {
   try {
@@ -40,7 +40,7 @@ Quota to_quota(const py::handle& value) {
     auto per_sm = value.cast<std::vector<int>>();
     if (!per_sm.empty()) return Quota::per_sm(std::move(per_sm));
   } catch (const py::cast_error&) {
-    // Said below, together with the empty sequence.
+    // Reported below, together with the empty sequence.
   }
   throw PolicyError("a quota must be a whole number of blocks, or one whole number per SM, got " + shown(value));
 }

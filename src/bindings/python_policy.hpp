@@ -10,8 +10,8 @@
 
 namespace gpushare::bindings {
 
-/// Wraps a gpushare.Policy. Takes the GIL only for the methods that it overrides. `world` keeps alive what the
-/// states that it hands out point into.
+/// Wraps a gpushare.Policy. Takes the GIL only for the methods that it overrides. `world` owns the objects that the
+/// policy's states point to.
 std::unique_ptr<Policy> wrap_python_policy(pybind11::object policy, std::shared_ptr<const void> world);
 
 }  // namespace gpushare::bindings

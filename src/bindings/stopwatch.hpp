@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock that searches are bounded by: the core has none.
+// The clock that limits searches: the core has none.
 #pragma once
 
 #include <chrono>

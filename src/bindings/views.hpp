@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a policy written in Python sees. A snapshot is a copy, so keeping one beyond the decision is harmless.
+// A Python policy's view of the state. A snapshot is a copy, so holding one beyond the decision is harmless.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace gpushare::bindings {
 
-/// The state at one decision. `world` keeps alive what the state points into.
+/// The state at one decision. `world` owns the objects that the state points to.
 struct Snapshot {
   State state;
   std::shared_ptr<const void> world;

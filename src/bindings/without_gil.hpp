@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A deleter for what Python owns and what waits for other threads when it goes. In a forked process there are none.
+// A deleter for objects that own Python objects and have destructors that wait for other threads. A forked process has
+// none.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -7,8 +8,8 @@
 
 namespace gpushare {
 
-/// Threads that end with the object may need the GIL for what Python owns. The copy that a forked process has of it
-/// stays as it is: it may be locked for ever, and the driver takes nothing back there.
+/// Threads that end with the object may need the GIL for Python objects. A forked process leaves its copy as it is: it
+/// may be locked for ever, and the driver frees nothing there.
 template <typename T>
 struct WithoutGil {
   pid_t process = getpid();

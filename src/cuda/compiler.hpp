@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA C++ to PTX by NVRTC, NVIDIA's compiler as a library. Needs no GPU.
 //
-// NVRTC can crash on invalid source and cannot be interrupted, so users' source is compiled in a process of its own
+// NVRTC can crash on invalid source and cannot be interrupted, so users' source is compiled in a separate process
 // (python/gpushare/kernels/compiler_process.py).
 #pragma once
 
@@ -24,8 +24,8 @@ struct CompilerApi;
 
 class Compiler {
  public:
-  /// Opens libnvrtc, and before it libnvrtc-builtins, which some packages put where libnvrtc does not look. An empty
-  /// path of the latter leaves finding it to libnvrtc. Throws CudaError where either cannot be opened.
+  /// Opens libnvrtc, and before it libnvrtc-builtins, which some packages install where libnvrtc does not search. With
+  /// an empty path for the latter libnvrtc searches for it. Throws CudaError where either cannot be opened.
   Compiler(const std::string& path, const std::string& builtins_path);
 
   /// Major and minor, as in 13.0.
@@ -34,7 +34,7 @@ class Compiler {
   /// Compute capabilities that it compiles for: 90 for sm_90.
   std::vector<int> architectures() const;
 
-  /// Source that does not compile is no exception but a log. Throws CudaError where NVRTC itself fails.
+  /// Source that does not compile gives a log, not an exception. Throws CudaError where NVRTC itself fails.
   Compilation compile(const std::string& source, const std::string& file_name,
                       const std::vector<std::string>& name_expressions, const std::vector<std::string>& options) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words in pinned memory that a stream sets when it gets there. Looking at one is a read of memory; asking the driver
-// costs a microsecond and takes its lock.
+// Words in pinned memory that a stream sets when it reaches a point. Checking a word is a read of memory; a query of
+// the driver costs a microsecond and takes its lock.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace gpushare::cuda {
 
-/// A point in a stream. Valid until it has been reached; without a word it is none, and never reached.
+/// A point in a stream. Valid until it has been reached; one without a word is never reached.
 struct Completion {
   std::uint32_t* word = nullptr;
   std::uint32_t value = 0;
@@ -20,10 +20,10 @@ struct Completion {
 
 class Completions {
  public:
-  /// For at most so many marks at a time.
+  /// The limit of marks at a time.
   explicit Completions(const SharedContext& context, std::size_t most = 4096);
 
-  /// Marks the present end of the stream's work. Every mark must be given back once it has been reached.
+  /// Marks the present end of the stream's work. Every mark must be returned once it has been reached.
   Completion mark(CUstream stream);
   void give_back(const Completion& completion);
 

@@ -21,7 +21,7 @@ std::string name_of(CUdevice device) {
   return name.data();
 }
 
-/// Bandwidths and delays stay unknown: they belong to the model of a GPU (know_as), and this is one.
+/// Bandwidths and delays stay unknown: the driver does not report them, a device model does (know_as).
 Device describe(CUdevice device) {
   const auto get = [device](CUdevice_attribute which) { return attribute(device, which); };
   const int threads = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
@@ -37,7 +37,7 @@ Device describe(CUdevice device) {
                   .shared_memory = Bytes{get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)}};
   found.granularity.threads_per_warp = warp;
   found.granularity.reserved_shared_memory = Bytes{get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)};
-  // Of PCIe 4.0 x16, so that a description is complete; real copies are measured, not modelled.
+  // The values of PCIe 4.0 x16, so that a description is complete; real copies are measured, not modelled.
   found.to_device = found.to_host = {.latency = Duration(4'000), .bandwidth = {25e9}};
   return found;
 }
@@ -59,7 +59,7 @@ void keep_freed_memory(CUdevice device) {
   GPUSHARE_CU(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &everything));
 }
 
-/// Beforehand: the driver may have whoever pins memory wait for kernels.
+/// Pinned beforehand: pinning memory may wait for running kernels.
 std::span<std::byte> pinned_zeros() {
   constexpr std::size_t bytes = std::size_t{4} << 20;  // one copy takes 80 us, so that starting it does not matter
   void* first = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One GPU's primary context, which gpushare shares with every other library of the process, and the move-only handles
-// that live in it. A handle keeps its context alive, so the order of destruction takes care of itself.
+// that live in it. A handle owns a reference to its context, so the order of destruction does not matter.
 #pragma once
 
 #include <cuda.h>
@@ -27,11 +27,12 @@ class Context {
 
   CUdevice device() const { return device_; }
   CUcontext get() const { return context_; }
-  /// What the scheduler has to know of this GPU.
+  /// The scheduler's description of this GPU.
   const Device& description() const { return description_; }
-  /// What the driver does not tell, from the model of such a GPU: policies that foresee how kernels share it need that.
+  /// Adds values of a device model that the driver does not report: policies that predict how kernels share it need
+  /// them.
   void know_as(const Device& model);
-  /// For which the compiler has to make code: "sm_90".
+  /// The target of the compiler: "sm_90".
   const std::string& architecture() const { return architecture_; }
   std::size_t memory_bytes() const;
   /// Pinned host memory, for copies that clear memory of the device. None where a process only visits.
@@ -39,13 +40,13 @@ class Context {
   /// Most urgent first.
   const std::vector<int>& stream_priorities() const { return stream_priorities_; }
 
-  /// For calls of the driver that would wait for what runs.
+  /// For calls of the driver that would wait for running kernels.
   QuietMoments& quiet_moments() { return quiet_moments_; }
 
-  /// Touches the context no more. After a kernel has faulted, CUDA lets the process do nothing else on this GPU; after
-  /// one that does not end, everything that waits for the GPU would hang.
+  /// Makes no more calls in the context. After a kernel has faulted, CUDA refuses all work of the process on this GPU;
+  /// after one that does not end, every wait for the GPU would hang.
   void abandon();
-  /// Handles that live in it are void, and this object is good for nothing more.
+  /// The handles in it are void, and this object cannot be used any more.
   bool is_lost() const;
 
  private:
@@ -61,7 +62,7 @@ class Context {
 
 using SharedContext = std::shared_ptr<Context>;
 
-/// Makes the context the calling thread's own until the end of the scope.
+/// Makes the context current in the calling thread until the end of the scope.
 class CurrentContext {
  public:
   explicit CurrentContext(const Context& context) : CurrentContext(context.get()) {}
@@ -71,7 +72,7 @@ class CurrentContext {
   CurrentContext& operator=(const CurrentContext&) = delete;
 };
 
-/// How many GPUs there are; 0 where there is no driver.
+/// The number of GPUs; 0 where there is no driver.
 int device_count();
 
 }  // namespace gpushare::cuda

@@ -6,7 +6,7 @@
 namespace gpushare::cuda {
 namespace {
 
-/// The driver has whoever sends more than its queue takes wait, and this is the thread that schedules.
+/// A longer queue would make the driver block the calling thread, which is the scheduler's.
 constexpr std::size_t most_in_stream = 64;
 
 gpushare::Event copy_event(EventKind kind, const Submission& submission, Time started, Time now) {
@@ -25,7 +25,7 @@ void CopyQueue::submit(const Submission& submission, const DeviceCopy& copy, Tim
   if (was_idle) start_first(now, events);
 }
 
-/// Whole copies follow one another without the host.
+/// Whole copies follow one another without intervention of the host.
 bool CopyQueue::may_send() const {
   if (line_.empty() || in_stream_.size() >= most_in_stream) return false;
   if (in_stream_.empty()) return true;
@@ -49,7 +49,7 @@ void CopyQueue::send(const CopyPiece& piece) {
   in_stream_.push_back({piece, completions_.mark(stream_.get())});
 }
 
-/// A copy starts when what was before it has ended, whenever it was sent.
+/// A copy starts when the one before it has ended, independent of its submission.
 void CopyQueue::start_first(Time now, std::vector<gpushare::Event>& events) {
   const CopyPiece& piece = in_stream_.front().piece;
   if (!piece.is_first()) return;

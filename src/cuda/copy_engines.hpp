@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two copy engines: one copy at a time per direction, by rank. Whole copies go to the direction's stream at
-// once, some tens of them. Of copies in pieces it has as many at a time as they say: what is in a stream cannot be
-// overtaken.
+// The two copy engines: one copy at a time per direction, by rank. Whole copies go to the direction's stream at once,
+// some tens of them. Of a copy in pieces the stream holds as many pieces at a time as the copy allows: work in a stream
+// cannot be overtaken.
 #pragma once
 
 #include <deque>
@@ -22,13 +22,13 @@ class CopyQueue {
   void submit(const Submission& submission, const DeviceCopy& copy, Time now, std::vector<gpushare::Event>& events);
   void collect(Time now, std::vector<gpushare::Event>& events);
   bool empty() const { return line_.empty() && in_stream_.empty(); }
-  /// The copy that is under way.
+  /// The running copy.
   std::optional<OperationId> first() const {
     return in_stream_.empty() ? std::nullopt : std::optional(in_stream_.front().piece.copy.id);
   }
 
  private:
-  struct UnderWay {
+  struct PieceUnderWay {
     CopyPiece piece;
     Completion end;
   };
@@ -42,7 +42,7 @@ class CopyQueue {
   Stream stream_;
   CopyLine line_;
   std::unordered_map<OperationId, DeviceCopy> copies_;  // in the line or the stream
-  std::deque<UnderWay> in_stream_;                      // the first is under way
+  std::deque<PieceUnderWay> in_stream_;                 // the first is under way
   CopyStarts starts_;
 };
 

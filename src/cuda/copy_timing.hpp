@@ -11,7 +11,7 @@ namespace gpushare::cuda {
 
 enum class HostMemory {
   Pinned,   ///< the copy engine reads and writes it by itself
-  Pageable  ///< as malloc gives it: the driver copies it through memory of its own
+  Pageable  ///< as malloc gives it: the driver copies it through pinned memory
 };
 
 struct CopyTime {

@@ -10,13 +10,13 @@ namespace gpushare::cuda {
 namespace {
 
 constexpr int events_per_clock = 16;
-/// A built-in policy hears all that a look shows in 10 to 30 us; one in Python may take a millisecond.
+/// A built-in policy processes all events of a poll in 10 to 30 us; one in Python may take a millisecond.
 constexpr Duration longest_turn(50'000);
 constexpr int most_times_put_off = 3;
 constexpr Duration health_check_interval(1'000'000);
 constexpr Duration heartbeat_interval(50'000'000);
 
-/// A look takes 6 us, 13 us beside copies that do not delay it.
+/// A poll takes 6 us, 13 us beside copies that do not delay it.
 constexpr Duration look_patience(40'000);
 constexpr Duration short_look_patience(25'000);
 
@@ -41,8 +41,8 @@ Time CudaGpu::elapsed() const {
   return Time(std::chrono::duration_cast<Duration>(now - *start_));
 }
 
-// Whoever asks stamps what arrives with it, while events that were seen before may not have been taken yet: from now
-// on they are reported with this time.
+// The caller stamps arrivals with this time, while earlier events may not have been taken yet: from now on they are
+// reported with this time.
 Time CudaGpu::now() const { return last_time_ = std::max(last_time_, elapsed()); }
 
 bool CudaGpu::is_idle() const {
@@ -66,7 +66,7 @@ void CudaGpu::submit(const Submission& submission) {
   if (const auto* launch = std::get_if<DeviceLaunch>(&operation)) {
     followers_.take_announced(submission.application);
     std::unique_ptr<LaunchOnGpu> started = followers_.take_started(submission.id);
-    // One that has not started has nothing, as long as no plan says otherwise.
+    // A launch that has not started has no share until a plan gives it one.
     plan_is_due_ |= started || std::ranges::find(plan_, submission.id, &Share::launch) != plan_.end();
     launches_.push_back(started ? std::move(started) : make_launch(resources_, submission, *launch));
     launches_.back()->submitted(elapsed());
@@ -76,8 +76,8 @@ void CudaGpu::submit(const Submission& submission) {
   (copy.direction == Copy::Direction::ToDevice ? to_device_ : to_host_).submit(submission, copy, elapsed(), events_);
 }
 
-// A policy may answer every block of a look with the same plan. And where a launch ends and the next one of its
-// application comes at once, it decides twice: nobody should get for a microsecond what the first of these plans says.
+// A policy may answer every block of a poll with the same plan. And where a launch ends and the next one of its
+// application arrives at once, it decides twice: the first of these plans must not take effect for a microsecond.
 void CudaGpu::apply(const Plan& plan) {
   if (plan_ == plan.shares) return;
   plan_ = plan.shares;
@@ -103,7 +103,7 @@ void CudaGpu::put_into_effect() {
   look_soon();
 }
 
-// Somebody waits for their SMs, and they need not wait for how room is shared out: they get none of it.
+// Their SMs are needed by others, and they get none when residency is shared out, so they need not wait for that.
 void CudaGpu::stop_first(Time time) {
   for (const auto& launch : launches_) {
     if (launch->is_stopped() && launch->has_begun()) launch->evict(time);
@@ -111,15 +111,15 @@ void CudaGpu::stop_first(Time time) {
 }
 
 // The clock is read after some events: it may cost as much as a policy's decision. Deadlines and calls may follow each
-// other faster than anybody can heed them, as where a hundred launches arrive at once or a policy is slower than its
-// own wake-ups. So events are put off for some of them, and then have a turn, and after them the GPU: else nobody would
-// see that launches have ended, and each plan would go on sharing out room among all of these.
+// other faster than they can be served, as where a hundred launches arrive at once or a policy is slower than its
+// wake-ups. So events are deferred for some of them, then served for a limited time, and then the GPU is polled: else
+// ends of launches would go unseen, and each plan would share out residency among all of these.
 std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> deadline) {
   if (plan_is_due_) put_into_effect();
   while (true) {
     if (!events_.empty() && events_since_clock_++ < events_per_clock) return take_event();
     events_since_clock_ = 0;
-    heed_quiet(elapsed());  // launches that come back may be over by the next time the clock is read, and not before
+    heed_quiet(elapsed());  // relaunched work may end after the next reading of the clock, not before
     const Time time = elapsed();
     watch_.looks(time);
     if (events_.empty()) {
@@ -147,7 +147,7 @@ bool CudaGpu::events_have_turn(Time time) {
   return time - *turn_began_ < longest_turn;
 }
 
-/// Who asks for it may not come back for long: nobody should have to wait for that.
+/// The caller may not come back for long, so drains must not wait for it.
 std::optional<gpushare::Event> CudaGpu::next_event(std::optional<Time> deadline) {
   std::optional<gpushare::Event> event = next_event_in_use(deadline);
   if (!event) {
@@ -199,7 +199,7 @@ void CudaGpu::check_health(Time time) {
   }
 }
 
-/// The processor is free while the GPU is.
+/// The processor is idle while the GPU is.
 void CudaGpu::sleep_until(Time deadline) {
   const Time end = std::min(deadline - sleep_margin, elapsed() + heartbeat_interval);
   watch_.sleeps(elapsed());

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real GPU behind the same seam as the simulated one. Nobody waits in the driver: the thread that runs the engine
-// looks at words that streams set, now and then has the workers' counters copied over, and turns what has changed into
-// events.
+// A real GPU behind the same seam as the simulated one. No thread blocks in the driver: the engine's thread reads words
+// that streams set, copies the workers' counters to the host now and then, and converts changes to events.
 //
-// Suits kernels whose blocks take microseconds to milliseconds. How fast it reacts is bounded by the time of a look
+// Suits kernels with block times of microseconds to milliseconds. Its reaction time is bounded by the times of a poll
 // (6 us on an H100) and of a new quota (8 us); blocks are never cut short.
 #pragma once
 
@@ -27,8 +26,8 @@ namespace gpushare::cuda {
 
 class CudaGpu final : public LiveGpu {
  public:
-  /// The program says what every operation is that comes without code. Time 0 is now. Throws InvalidInput while another
-  /// run is on this GPU.
+  /// The program gives the code of operations that are submitted without. Time 0 is now. Throws InvalidInput while
+  /// another run is on this GPU.
   CudaGpu(LaunchResources& resources, const Program& program);
   ~CudaGpu() override;
 
@@ -39,24 +38,24 @@ class CudaGpu final : public LiveGpu {
   void apply(const Plan& plan) override;
   void admit(OperationId operation) override;
   void withdraw(OperationId operation) override;
-  /// As the seam says, and nullopt too after wake().
+  /// As documented for the seam; nullopt also after wake().
   std::optional<gpushare::Event> next_event(std::optional<Time> deadline) override;
 
   Time now() const override;
   bool is_idle() const override;
   void wake() override;
 
-  /// Called some times a second while a run waits; what it throws ends the run.
+  /// Called some times a second while a run waits; an exception from it ends the run.
   void set_heartbeat(std::function<void()> heartbeat) { heartbeat_ = std::move(heartbeat); }
 
-  /// Where that does not succeed, the context is abandoned.
+  /// If that fails, the context is abandoned.
   bool stop(Duration patience) override;
   std::vector<BegunOperation> begun() const override;
   [[noreturn]] void fail(const std::string& message) const override;
 
   /// Time 0.
   std::chrono::steady_clock::time_point began() const { return start_.value_or(Clock::now()); }
-  /// To be asked by the thread that runs the engine.
+  /// For the thread that runs the engine.
   SchedulerDelays scheduler_delays() const { return watch_.until(elapsed()); }
 
  private:
@@ -123,8 +122,8 @@ class CudaGpu final : public LiveGpu {
   Followers followers_;
   std::unordered_map<OperationId, OperationId> stopped_behind_;  // followers that stop() found, and their leaders
   std::vector<Share> plan_;
-  std::unordered_map<OperationId, Admitted> admitted_;  // until their ends have been told
-  /// Admitted, and not among launches_ before some of those have ended: however many wait, nobody looks at them.
+  std::unordered_map<OperationId, Admitted> admitted_;  // until their ends have been reported
+  /// Admitted, and not among launches_ before some of those have ended: waiting ones cost no time, however many.
   std::deque<std::unique_ptr<LaunchOnGpu>> outside_;
   SharedRoom room_;
   bool plan_is_due_ = false;  // or has not been applied to the launches there are
@@ -133,14 +132,14 @@ class CudaGpu final : public LiveGpu {
   std::vector<gpushare::Event> held_ends_;
   int events_since_clock_ = 0;
   int times_put_off_ = 0;           // by nullopt, for some of the events that are there
-  std::optional<Time> turn_began_;  // of the events, after nullopt
-  mutable Time last_time_{};        // nothing is reported before what has been, nor before what now() has said
+  std::optional<Time> turn_began_;  // the time for events, after nullopt
+  mutable Time last_time_{};        // events are not reported with times before earlier ones or now()
   Time look_started_{};
   Time look_ended_{};
   Duration look_wait_ = shortest_wait;
-  bool room_is_kept_ = false;  // for a look
+  bool room_is_kept_ = false;  // for the kernel that reads the tables
   bool is_in_use_ = false;     // something may be on the GPU
-  bool is_paused_ = false;     // for a quiet moment
+  bool is_paused_ = false;     // for a drain
   Time paused_{};
   Time no_pause_before_{};
   SchedulerWatch watch_;
@@ -150,7 +149,7 @@ class CudaGpu final : public LiveGpu {
   std::mutex mutex_;
   std::condition_variable wakes_;
   std::atomic<bool> woken_{false};
-  mutable std::optional<Clock::time_point> start_;  // the first time that anybody asks
+  mutable std::optional<Clock::time_point> start_;  // when the time was first read
 };
 
 /// A GPU to open sessions on.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CudaGpu knows of who is on the GPU. After a fault nothing moves there any more, and the words that streams set
-// still say what had ended by then.
+// The launches that are on the GPU according to CudaGpu. After a fault nothing progresses on the GPU, and the words
+// that streams set still show what had ended by then.
 #include <algorithm>
 
 #include "cuda/cuda_gpu.hpp"
@@ -8,7 +8,7 @@
 namespace gpushare::cuda {
 namespace {
 
-/// What was put behind a launch begins when all of that has ended, and not before.
+/// A launch that was queued behind another begins when all of that one has ended.
 void add_begun(const LaunchOnGpu& launch, std::vector<BegunOperation>& all) {
   if (!launch.hardware().had_any()) return;
   const bool is_off = launch.hardware().have_ended();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of CudaGpu that sees what has happened: what the hardware has ended, and what a look at the tables shows.
+// The part of CudaGpu that finds changes: ends on the hardware, and progress in the polled tables.
 #include <algorithm>
 
 #include "cuda/cuda_gpu.hpp"
@@ -26,7 +26,7 @@ void CudaGpu::collect(Time time) {
 
 void CudaGpu::finish_look(Time time) {
   resources_.tables.end_look();
-  // What has ended first: it is reported with the time when it did, and time does not go back.
+  // Ends come first: they are reported with their times, and time does not go back.
   std::ranges::stable_partition(launches_, [](const auto& launch) { return launch->hardware().empty(); });
   const std::size_t first = events_.size();  // starts lie in the past
   for (const auto& launch : launches_) {
@@ -64,7 +64,8 @@ void CudaGpu::report_ends(Time time) {
   });
 }
 
-/// What it took in a row says something where nobody else was on its SMs, and it was not whole for its length alone.
+/// The time of a launch in a row is valid where no other launch was on its SMs, and where it did not run in its
+/// original form only because it is short.
 void CudaGpu::learn_pace(const LaunchOnGpu& launch) {
   if (launch.is_fleeting()) return;
   const auto sms = whole_sms(launch.wanted(), launch.max_residency());
@@ -84,7 +85,7 @@ void CudaGpu::start_look(Time time) {
   const bool any_on_hardware = std::ranges::any_of(
       launches_, [](const auto& launch) { return launch->is_in_tables() && !launch->hardware().empty(); });
   if (!any_settling && !any_on_hardware) return;
-  // The policy hears for a while what the last look has shown. Where somebody waits, the next one goes on meanwhile.
+  // The policy processes the last poll for a while. Where a launch waits, the next poll runs meanwhile.
   const Duration wait = !any_settling ? look_wait_ : events_.empty() ? shortest_wait : Duration{};
   if (time - look_ended_ < wait) return;
   resources_.tables.start_look();

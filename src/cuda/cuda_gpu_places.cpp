@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of CudaGpu that says which launch gets room now, and what goes to the hardware in which order.
+// The part of CudaGpu that grants residency and hands launches to the hardware in order.
 #include <algorithm>
 #include <span>
 
@@ -15,9 +15,10 @@
 namespace gpushare::cuda {
 namespace {
 
-/// A GPU runs 128 grids at a time, and streams share 32 queues. What ranks behind so many others gets nothing anyway.
+/// A GPU runs 128 grids at a time, and streams share 32 queues. A launch behind so many others would get nothing
+/// anyway.
 constexpr std::size_t most_launches_on_hardware = 20;
-/// Of those that have not begun, so many are heeded however many have.
+/// The least number of waiting launches that are considered, however many have begun.
 constexpr std::size_t least_waiting = 4;
 constexpr Duration longest_passing(200'000);
 
@@ -42,8 +43,8 @@ int CudaGpu::level_for(const LaunchOnGpu& launch) const {
   return gpushare::level_for(launch.rank(), in_use, resources_.streams.levels());
 }
 
-/// In rank order, those among whom room is shared out. The others get none for now; but who runs whole heeds no
-/// allowance, and goes to the hardware in its turn.
+/// The launches among which residency is shared out, in rank order. The others get none for now; but non-preemptible
+/// ones ignore the grant, and are handed to the hardware in order.
 std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
   std::vector<LaunchOnGpu*> ranked;
   for (const auto& launch : launches_) {
@@ -68,8 +69,8 @@ std::vector<LaunchOnGpu*> CudaGpu::take_contenders(Time time) {
 
 bool CudaGpu::is_admitted(const LaunchOnGpu& launch) const { return admitted_.contains(launch.submission().id); }
 
-// It runs as it was written: room has been kept for it, so nobody has to look where its blocks are. One that was put
-// behind another launch has begun, as workers perhaps, and goes on.
+// The launch runs in its original form: SMs are reserved for it, so the places of its blocks need not be polled. One
+// that was queued behind another has begun, perhaps as workers, and continues.
 void CudaGpu::admit(OperationId operation) {
   constexpr int before_all = -1;
   const auto is_it = [operation](const auto& each) { return each->submission().id == operation; };
@@ -105,7 +106,7 @@ void CudaGpu::let_in(Time time) {
   }
 }
 
-/// Somebody wants more of it than to begin in its turn.
+/// The launch is needed for more than to begin in order.
 void CudaGpu::let_in(OperationId operation) {
   if (outside_.empty() || !admitted_.contains(operation)) return;
   const auto found = std::ranges::find(outside_, operation, [](const auto& launch) { return launch->submission().id; });
@@ -114,7 +115,7 @@ void CudaGpu::let_in(OperationId operation) {
   outside_.erase(found);
 }
 
-/// Was it admitted so lately that it may be over before anybody could make use of knowing where it is?
+/// Was it admitted so recently that it may end before the places of its blocks would matter?
 bool CudaGpu::is_passing(const LaunchOnGpu& launch, Time time) const {
   const auto found = admitted_.find(launch.submission().id);
   if (found == admitted_.end() || !found->second.runs_whole) return false;
@@ -127,13 +128,13 @@ RoomClaim CudaGpu::claim_of(const LaunchOnGpu& launch) const {
   return has_kept_room ? on_kept_room(launch.claim()) : launch.claim();
 }
 
-/// That is somebody's chance, though the plan may stay as it is.
+/// Another launch may use the free SMs, even if the plan stays as it is.
 void CudaGpu::leaves_room(OperationId ended) {
   const auto found = admitted_.extract(ended);
   plan_is_due_ |= !found || !found.mapped().runs_whole;
 }
 
-/// Who ranks behind gives way to who lacks room, as long as it does.
+/// Launches give way to launches of better rank that lack places, as long as those do.
 void CudaGpu::make_room(Time time) {
   if (is_paused_) return stop_all(time);
   const std::vector<LaunchOnGpu*> ranked = take_contenders(time);
@@ -149,8 +150,9 @@ void CudaGpu::make_room(Time time) {
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->allow(allowed[first + rank], time);
 }
 
-/// In rank order: among equals, the hardware serves first who comes first. Whoever is admitted and finds no place waits
-/// outside: in a stream behind another it could not be withdrawn, and one that does not end would keep all behind it.
+/// In rank order: among equals, the hardware serves the first one first. An admitted launch without a place waits in
+/// the bypass queue: in a stream behind another one it could not be withdrawn, and one that does not end would block
+/// all behind it.
 void CudaGpu::hand_to_hardware(Time time) {
   let_in(time);
   std::vector<LaunchOnGpu*> wanting;
@@ -170,7 +172,7 @@ void CudaGpu::hand_to_hardware(Time time) {
   }
 }
 
-/// Only where everybody has a share: a launch that waits may be the one to come next.
+/// Only where every launch has a share: otherwise a waiting launch may have to come next.
 void CudaGpu::line_up_followers(Time time) {
   if (is_paused_ || std::ranges::any_of(launches_, [](const auto& launch) { return launch->is_stopped(); })) return;
   for (const auto& launch : launches_) {
@@ -182,7 +184,7 @@ void CudaGpu::line_up_followers(Time time) {
   }
 }
 
-/// As long as a launch has not begun, it can go either way.
+/// Until a launch has begun, its execution mode can change.
 void CudaGpu::choose_ways() {
   for (auto& launch : launches_) {
     if (is_admitted(*launch)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaGpu, the part that empties the GPU for calls of the driver that would wait for what runs (quiet_moments).
+// The part of CudaGpu that drains the GPU for calls of the driver that would wait for running kernels (quiet_moments).
 #include <algorithm>
 
 #include "cuda/cuda_gpu.hpp"
@@ -7,15 +7,15 @@
 namespace gpushare::cuda {
 namespace {
 
-/// So long all launches stand still for the sake of one call. What has not left by then, a long block or a launch that
-/// runs as it was written, may not end at all; and a call that is not done may wait for kernels of others.
+/// The longest drain for one call. A launch that has not left by then, with a long block or in its original form, may
+/// not end at all; and a call that has not returned may wait for kernels of other processes.
 constexpr Duration longest_pause(2'000'000'000);
 
 }  // namespace
 
 CudaGpu::~CudaGpu() { quiet_moments().end_use(); }
 
-/// No launch goes to the hardware without this.
+/// No launch is handed to the hardware without this.
 bool CudaGpu::may_use_gpu(Time time) {
   if (is_paused_) return false;
   if (is_in_use_) return true;
@@ -32,7 +32,7 @@ void CudaGpu::heed_quiet(Time time) {
   }
 }
 
-/// The policy is not told: it sees launches of which fewer blocks run for a moment.
+/// The policy is not informed: it sees launches with fewer running blocks for a while.
 void CudaGpu::pause(Time time) {
   is_paused_ = true;
   paused_ = time;
@@ -50,7 +50,7 @@ bool CudaGpu::try_to_end_pause(Time time) {
   return is_in_use_;
 }
 
-/// Whoever asks again and again has the GPU half of the time.
+/// After a drain of length d the next one is refused for d, so drains take at most half of the time.
 void CudaGpu::go_on(Time time) {
   is_paused_ = false;
   no_pause_before_ = time + (time - paused_);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// CudaGpu, the part that takes things off the GPU before they are done: one launch, or all.
+// The part of CudaGpu that takes launches off the GPU before they are done: one launch, or all.
 #include <algorithm>
 
 #include "cuda/cuda_gpu.hpp"
 
 namespace gpushare::cuda {
 
-// What has begun leaves like a launch that is evicted; the look after that shows what it has done.
+// A launch that has begun leaves as if evicted; the poll after that shows its progress.
 void CudaGpu::withdraw(OperationId operation) {
   let_in(operation);
   const auto launch = std::ranges::find(launches_, operation, [](const auto& each) { return each->submission().id; });
@@ -23,7 +23,7 @@ void CudaGpu::withdraw(OperationId operation) {
   look_soon();
 }
 
-/// Its end was seen, and nobody has been told so far: not before what follows it has left.
+/// Its end was seen, and is not reported before its successor has left.
 void CudaGpu::hold_end_of(OperationId operation) {
   if (!followers_.is_leaving_behind(operation)) return;
   const auto pending = events_.begin() + static_cast<std::ptrdiff_t>(next_event_);
@@ -47,12 +47,12 @@ void CudaGpu::tell_held_ends(Time time) {
   });
 }
 
-// After a fault the driver refuses whatever is tried; after another failure it may.
+// After a fault the driver refuses every call; after other failures calls may succeed.
 bool CudaGpu::stop(Duration patience) {
   try {
     resources_.completions.require_healthy();
     if (becomes_empty_within(patience)) return true;
-  } catch (const std::exception&) {  // then nothing can be had of it any more
+  } catch (const std::exception&) {  // the context cannot be used any more
   }
   resources_.context->abandon();
   return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUPTI's range profiler, opened when somebody wants counters. Its headers need not be there when gpushare is built:
+// CUPTI's range profiler, opened when counters are requested. Its headers need not be installed when gpushare is built:
 // without them there are no counters, and everything else works.
 #pragma once
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "cuda/kernel_code.hpp"
 
 namespace gpushare::cuda {
 
-/// Kernels of which a launch should have been over soon and was not. They are preemptible until one takes
-/// as long again as is known of them.
+/// Kernels with a launch that took much longer than predicted. They are preemptible until a launch takes its usual time
+/// again.
 class DoubtfulKernels {
  public:
   void add(KernelId kernel) { doubts_[kernel] = true; }
@@ -20,7 +20,7 @@ class DoubtfulKernels {
   }
 
  private:
-  RecentMap<KernelId, bool> doubts_{4096};
+  LruCache<KernelId, bool> doubts_{4096};
 };
 
 }  // namespace gpushare::cuda

@@ -41,8 +41,8 @@ Driver open_driver() {
     throw CudaError("the NVIDIA driver is too old: it supports CUDA " + version_text(version) + ", needed is CUDA " +
                     version_text(oldest_driver_version) + " (driver 580 or newer)");
   }
-  // Streams that share a hardware queue wait for each other, and a grid that waits for room would hold up the others'.
-  // Only the first context of a process heeds it.
+  // Streams that share a hardware queue wait for each other, and a grid that waits for room would delay the others.
+  // Only the first context of a process uses this setting.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   const Driver driver(library);
   const CUresult result = driver.cuInit(0);

@@ -85,7 +85,7 @@ struct Driver {
 #undef GPUSHARE_DECLARE
 };
 
-/// The oldest driver whose GPUs take the code that gpushare makes: CUDA 13.0, that is, release 580.
+/// The oldest driver that accepts code made by gpushare: CUDA 13.0, that is, release 580.
 constexpr int oldest_driver_version = 13000;
 
 /// The driver. The first call opens and initialises it; a call after one that failed tries again.
@@ -95,10 +95,10 @@ const Driver& driver();
 /// The driver's version as CUDA counts it (13000 is 13.0), also where it is too old; 0 where there is none.
 int driver_version();
 
-/// Throws CudaError naming the call and what the driver says, unless it succeeded.
+/// Throws CudaError with the call's name and the driver's message, unless it succeeded.
 void check(CUresult result, const char* call);
 
-/// For destructors: a failure there has been seen elsewhere or does not matter any more.
+/// For destructors: a failure there has been reported by an earlier call, or does not matter any more.
 #define GPUSHARE_CU_QUIETLY(call) static_cast<void>(::gpushare::cuda::driver().call)
 #define GPUSHARE_CU(call) ::gpushare::cuda::check(::gpushare::cuda::driver().call, #call)
 

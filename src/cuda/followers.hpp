@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that come next in their applications: announced, or, once those that they follow have ended, started though
-// not yet submitted. And those that will never be, because their application was withdrawn.
+// Launches that come next in their applications: announced, or started though not yet submitted, once the launch before
+// has ended. Also those that will never be submitted, because their application was withdrawn.
 #pragma once
 
 #include <memory>
@@ -16,23 +16,23 @@ namespace gpushare::cuda {
 class Followers {
  public:
   void announce(const Submission& next) { announced_[next.application] = next; }
-  /// What comes next in the application, if nobody has taken it yet.
+  /// The announced next launch of the application, unless it has been taken.
   std::optional<Submission> take_announced(ApplicationId application);
 
-  /// A follower whose leader has ended. Nothing is done with none.
+  /// Stores the successor of a launch that has ended. Does nothing with none.
   void keep(std::unique_ptr<LaunchOnGpu> follower, OperationId leader);
   /// The launch of this operation, if it has been started already.
   std::unique_ptr<LaunchOnGpu> take_started(OperationId operation);
 
-  /// Not to be submitted any more: it leaves the GPU, and is forgotten when it has. Nothing is done with none.
+  /// It will not be submitted any more: it leaves the GPU, and is then forgotten. Does nothing with none.
   void send_away(std::unique_ptr<LaunchOnGpu> follower, OperationId leader, Time now);
-  /// Likewise, whatever follows this one, which has ended.
+  /// The same for any successor of this launch, which has ended.
   void send_away_behind(OperationId leader, Time now);
-  /// Is what followed this one still leaving? Until it has left, its code and its arrays are in use.
+  /// Is a successor of this one still leaving? Until it has left, its code and its arrays are in use.
   bool is_leaving_behind(OperationId leader) const;
   bool is_leaving(OperationId follower) const;
   bool any_leaving() const { return !leaving_.empty(); }
-  /// Those that have been started leave, too. Submitted, they are launches like the others.
+  /// Started ones leave, too. Submitted ones are launches like the others.
   void stop_started(Time now);
   bool are_off_hardware() const;
   /// Forgets those that have left; true if any has.
@@ -42,7 +42,7 @@ class Followers {
     std::unique_ptr<LaunchOnGpu> launch;
     OperationId leader{};
   };
-  /// All that are on the GPU.
+  /// All successors that are on the GPU.
   std::vector<Started> take_all();
   std::span<const Started> started() const { return started_; }
   std::span<const Started> leaving() const { return leaving_; }

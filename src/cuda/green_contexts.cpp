@@ -44,7 +44,7 @@ CUfunction GreenContext::load(std::span<const char> code, const std::string& sym
 
 CUfunction GreenContext::load(const KernelCode& code) {
   const CUfunction function = load(code.original_cubin(), code.symbol());
-  // Launches to come may want more than those so far.
+  // Later launches may need more than those so far.
   const int most = most_dynamic_shared(*parent_, function);
   GPUSHARE_CU(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most));
   return function;

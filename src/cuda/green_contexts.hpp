@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Green contexts: parts of the SMs, cut out once and fixed. NVIDIA's own way to partition a GPU inside one process.
+// Green contexts: fixed parts of the SMs. NVIDIA's way to partition a GPU inside one process.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ class GreenContext {
 
   CUstream stream() const { return stream_.get(); }
   Stream make_stream(int priority) const;
-  /// Of this machine code or PTX, in this context.
+  /// Loads a function of this machine code or PTX into this context.
   CUfunction load(std::span<const char> code, const std::string& symbol);
   /// The original kernel in this context.
   CUfunction load(const KernelCode& code);
-  /// What was loaded, which nobody runs any more.
+  /// Unloads a function, which must not be running.
   void unload(CUfunction function);
 
  private:

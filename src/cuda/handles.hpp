@@ -11,8 +11,8 @@ namespace gpushare::cuda {
 
 enum class Freeing {
   AtOnce,
-  InQuietMoment,        ///< the driver may have whoever frees it wait for kernels
-  InQuietMomentOrLater  ///< likewise; where the thread that schedules drops it, which must not wait, others free it
+  InQuietMoment,        ///< freeing it may wait for kernels
+  InQuietMomentOrLater  ///< the same; dropped by the scheduler's thread, which must not wait, it is freed by another
 };
 
 /// Owns one handle of the driver: Destroy frees it, in its context.
@@ -30,7 +30,7 @@ class Owned {
   }
   ~Owned() {
     if (handle_ == Handle{} || context_->is_lost()) return;
-    // What waits may go on in a context that was lost meanwhile. Whoever is to free it later belongs to the context.
+    // The context may have been lost while the call waited. The context owns the work of freeing it later.
     const auto free = [context = context_.get(), handle = handle_] {
       if (context->is_lost()) return;
       const CurrentContext current(*context);
@@ -66,7 +66,7 @@ using DeviceMemory = Owned<CUdeviceptr, free_device_memory>;
 using PinnedMemory = Owned<void*, free_pinned_memory, Freeing::InQuietMomentOrLater>;
 using LoadedModule = Owned<CUmodule, unload_module, Freeing::InQuietMomentOrLater>;
 
-/// For destructors: until the stream has nothing more to do with what goes. Not where the context is lost.
+/// For destructors: waits until the stream does not use the object any more. Not where the context is lost.
 void drain(const Stream& stream);
 
 /// A stream that does not wait for the default stream.
@@ -74,16 +74,16 @@ Stream make_stream(const SharedContext& context, int priority = 0);
 Event make_event(const SharedContext& context);
 /// Allocates without waiting for running kernels. The memory is zero.
 DeviceMemory make_device_memory(const SharedContext& context, std::size_t bytes);
-/// For who overwrites all of it: it holds whatever was there.
+/// For memory that is overwritten completely: its contents are undefined.
 DeviceMemory make_uncleared_memory(const SharedContext& context, std::size_t bytes);
 /// Host memory that the GPU can write. It is zero.
 PinnedMemory make_pinned_memory(const SharedContext& context, std::size_t bytes);
-/// In a quiet moment, like find_function(). That loads all code: loading it at the first launch would wait for running
+/// During a drain, like find_function(), which loads all code: loading at the first launch would wait for running
 /// kernels.
 LoadedModule load_module(const SharedContext& context, std::span<const char> cubin);
 CUfunction find_function(const LoadedModule& module, const std::string& symbol);
 
-/// Where the GPU sees this pinned memory.
+/// The address of this pinned memory on the GPU.
 CUdeviceptr device_address(const PinnedMemory& memory);
 
 }  // namespace gpushare::cuda

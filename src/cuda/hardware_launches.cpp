@@ -24,7 +24,7 @@ void HardwareLaunches::launch(CUfunction function, const Extent& grid, const Dev
   CUstream stream = taken.stream.get();
   for (CUevent event : behind) GPUSHARE_CU(cuStreamWaitEvent(stream, event, CU_EVENT_WAIT_DEFAULT));
   launch_grid(function, grid, code, last_argument, stream);
-  // Before its end is marked: a kernel may have faulted by then, and whose it was is to be known.
+  // Before its end is marked: a kernel may have faulted by then, and its launch has to be known.
   under_way_.push_back({std::move(taken), level, {}});
   had_any_ = true;
   under_way_.back().end = completions_.mark(stream);
@@ -32,7 +32,7 @@ void HardwareLaunches::launch(CUfunction function, const Extent& grid, const Dev
 
 std::vector<CUevent> HardwareLaunches::mark_ends() {
   std::vector<CUevent> ends;
-  for (const UnderWay& each : under_way_) {
+  for (const HardwareLaunch& each : under_way_) {
     GPUSHARE_CU(cuEventRecord(each.stream.mark.get(), each.stream.stream.get()));
     ends.push_back(each.stream.mark.get());
   }
@@ -40,13 +40,13 @@ std::vector<CUevent> HardwareLaunches::mark_ends() {
 }
 
 bool HardwareLaunches::have_ended() const {
-  return std::ranges::all_of(under_way_, [](const UnderWay& each) { return each.end.reached(); });
+  return std::ranges::all_of(under_way_, [](const HardwareLaunch& each) { return each.end.reached(); });
 }
 
 bool HardwareLaunches::collect() {
-  const auto ended = std::ranges::partition(under_way_, [](const UnderWay& each) { return !each.end.reached(); });
+  const auto ended = std::ranges::partition(under_way_, [](const HardwareLaunch& each) { return !each.end.reached(); });
   if (ended.empty()) return false;
-  for (UnderWay& each : ended) {
+  for (HardwareLaunch& each : ended) {
     completions_.give_back(each.end);
     streams_.give_back(std::move(each.stream), each.level);
   }
@@ -54,6 +54,6 @@ bool HardwareLaunches::collect() {
   return true;
 }
 
-int HardwareLaunches::level() const { return std::ranges::min_element(under_way_, {}, &UnderWay::level)->level; }
+int HardwareLaunches::level() const { return std::ranges::min_element(under_way_, {}, &HardwareLaunch::level)->level; }
 
 }  // namespace gpushare::cuda

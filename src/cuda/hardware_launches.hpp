@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has been handed to the hardware on behalf of one launch and has not ended.
+// The grids of one launch that have been handed to the hardware and have not ended.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace gpushare::cuda {
 
-/// Hands a grid to a stream, with one more argument behind the kernel's own where there is one.
+/// Launches a grid in a stream, with one more argument behind the kernel's arguments if there is one.
 void launch_grid(CUfunction function, const Extent& grid, const DeviceLaunch& code,
                  std::span<const std::byte> last_argument, CUstream stream);
 
@@ -23,22 +23,22 @@ class HardwareLaunches {
   void launch(CUfunction function, const Extent& grid, const DeviceLaunch& code,
               std::span<const std::byte> last_argument, int level, std::span<const CUevent> behind);
 
-  /// Where everything that is under way will have ended. Valid until then.
+  /// The point at which all of them will have ended. Valid until then.
   std::vector<CUevent> mark_ends();
 
-  /// Gives back the streams of those that have ended; true if there were any.
+  /// Returns the streams of those that have ended; true if there were any.
   bool collect();
 
   bool empty() const { return under_way_.empty(); }
-  /// Has there ever been anything?
+  /// Has any grid been handed over so far?
   bool had_any() const { return had_any_; }
-  /// Is nothing of it on the hardware, whether that has been collected or not?
+  /// Is no grid on the hardware, including ended ones that were not collected?
   bool have_ended() const;
   /// The most urgent level in use. Requires that something is under way.
   int level() const;
 
  private:
-  struct UnderWay {
+  struct HardwareLaunch {
     MarkedStream stream;
     int level;
     Completion end;
@@ -46,7 +46,7 @@ class HardwareLaunches {
 
   StreamPool& streams_;
   Completions& completions_;
-  std::vector<UnderWay> under_way_;
+  std::vector<HardwareLaunch> under_way_;
   bool had_any_ = false;
 };
 

@@ -15,11 +15,11 @@
 namespace gpushare::cuda {
 namespace {
 
-/// So many operations of an application are in its stream at a time: enough that it never runs dry.
+/// The number of operations of an application in its stream at a time: enough that it never runs empty.
 constexpr std::size_t most_operations_ahead = 64;
 constexpr Duration hardware_heartbeat_interval(50'000'000);
 
-/// So many ends of operations are waited for at a time, if all applications are there.
+/// The number of ends that are waited for at a time, with all applications present.
 std::size_t most_marks(const Workload& workload) {
   std::size_t most = 1;
   for (const Application& each : workload.applications) most += std::min(each.operations.size(), most_operations_ahead);
@@ -29,16 +29,16 @@ std::size_t most_marks(const Workload& workload) {
 /// The original kernels in one green context.
 using Functions = std::unordered_map<const KernelCode*, CUfunction>;
 
-/// Where the operations of one application go.
+/// The streams of one application's operations.
 class Lane {
  public:
-  /// Without functions it is the GPU's own that run.
+  /// Without functions it runs the primary context's.
   Lane(Completions& completions, CUstream stream, const Functions* functions)
       : completions_(completions), stream_(stream), functions_(functions) {}
 
   void enqueue(const Submission& submission, const DeviceOperation& operation) {
     std::visit([this](const auto& each) { hand_over(each); }, operation);
-    // Before its end is marked: a kernel may have faulted by then, and whose it was is to be known.
+    // Before its end is marked: a kernel may have faulted by then, and its launch has to be known.
     waiting_.push_back({submission, {}});
     waiting_.back().end = completions_.mark(stream_);
   }
@@ -46,9 +46,9 @@ class Lane {
   const Submission& first() const { return waiting_.front().submission; }
   bool first_has_ended() const { return !waiting_.empty() && waiting_.front().end.reached(); }
   bool has_ended() const { return waiting_.empty() || waiting_.back().end.reached(); }
-  /// In a stream this is what may be on the GPU. nullptr: all has ended.
+  /// The operation of this stream that may be on the GPU. nullptr: all have ended.
   const Submission* first_unended() const {
-    const auto found = std::ranges::find_if(waiting_, [](const Waiting& each) { return !each.end.reached(); });
+    const auto found = std::ranges::find_if(waiting_, [](const PendingLaunch& each) { return !each.end.reached(); });
     return found != waiting_.end() ? &found->submission : nullptr;
   }
   void remove_first() {
@@ -57,7 +57,7 @@ class Lane {
   }
 
  private:
-  struct Waiting {
+  struct PendingLaunch {
     Submission submission;
     Completion end;
   };
@@ -78,7 +78,7 @@ class Lane {
   Completions& completions_;
   CUstream stream_;
   const Functions* functions_;
-  std::deque<Waiting> waiting_;
+  std::deque<PendingLaunch> waiting_;
 };
 
 class HardwareRun {
@@ -111,7 +111,7 @@ class HardwareRun {
     }
   }
 
-  /// Of the launches that may be on the GPU.
+  /// The names of the launches that may be on the GPU.
   std::vector<std::string> names_on_gpu() const {
     std::vector<std::string> names;
     for (const Lane& lane : lanes_) {
@@ -122,8 +122,8 @@ class HardwareRun {
     return names;
   }
 
-  /// Does what has been handed to the hardware end so soon?
-  /// Throws CudaError where the GPU has failed for good.
+  /// Waits for the end of all operations handed to the hardware; false if that takes longer. Throws CudaError where the
+  /// GPU has failed for good.
   bool ends_within(Duration patience) {
     completions_.require_healthy();
     const Time end = now() + patience;
@@ -143,7 +143,7 @@ class HardwareRun {
     const auto* launch = std::get_if<DeviceLaunch>(&operation);
     if (launch == nullptr || launch->kernel->may_be_copied()) return;
     throw InvalidInput("green-contexts: kernel '" + launch->kernel->symbol() +
-                       "' has variables in device memory, of which each green context would have a copy of its own: "
+                       "' has variables in device memory, of which each green context would have a separate copy: "
                        "compare without green-contexts, or have the kernel take them as arrays");
   }
 

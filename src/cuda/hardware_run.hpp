@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA offers without gpushare: original kernels, one stream per application, no scheduler. The baselines that a
-// policy has to beat.
+// CUDA without gpushare: original kernels, one stream per application, no scheduler. The baselines that a policy has to
+// beat.
 #pragma once
 
 #include <functional>
@@ -26,12 +26,12 @@ struct HardwareSetup {
   std::vector<int> sms{};     ///< GreenContexts: by application
 };
 
-/// Of the launches that may be there.
+/// The names of the launches that may be on the GPU.
 using NamesOnGpu = std::function<std::vector<std::string>()>;
 using HardwareHeartbeat = std::function<void(const NamesOnGpu& on_gpu)>;
 
-/// Runs the workload and tells the observers when applications and operations came and ended (nothing is known of
-/// blocks). The heartbeat is called some times a second; what it throws ends the run.
+/// Runs the workload and reports arrivals and ends of applications and operations to the observers (blocks are not
+/// known). The heartbeat is called some times a second; an exception from it ends the run.
 void run_on_hardware(const SharedContext& context, const Workload& workload, const Program& program,
                      const HardwareSetup& setup, std::span<RunObserver* const> observers,
                      const HardwareHeartbeat& heartbeat);

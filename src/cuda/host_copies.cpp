@@ -13,12 +13,12 @@ void copy_to_device(const Context& context, CUdeviceptr target, const void* sour
   GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
 }
 
-// Not all pieces at once: the driver keeps its other callers waiting while its queue is full.
+// Not all pieces at once: the driver blocks its other callers while its queue is full.
 void clear(const Context& context, CUdeviceptr target, std::size_t bytes) {
   constexpr std::size_t pieces_at_a_time = 16;
   const CurrentContext current(context);
   const std::span<const std::byte> zeros = context.zeros();
-  GPUSHARE_EXPECT(!zeros.empty(), "who only visits makes no memory");
+  GPUSHARE_EXPECT(!zeros.empty(), "a process that only maps memory makes none");
   const std::size_t bytes_at_a_time = pieces_at_a_time * zeros.size();
   for (std::size_t offset = 0; offset < bytes; offset += zeros.size()) {
     if (offset > 0 && offset % bytes_at_a_time == 0) GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between host and device that return when they have ended, each on a stream of its own, so that it waits for no
-// kernel. From and to pinned or registered memory it is one DMA; else the driver goes by way of its own.
+// Copies between host and device that return when they have ended. Each uses a separate stream, so that it waits for no
+// kernel. From and to pinned or registered memory it is one DMA; else the driver copies through its pinned memory.
 //
-// Memory is cleared by such copies, too. A memset is a kernel: on an H100 (driver 580), whatever its stream's priority,
-// it never ran while a launch that did not end had every place of every SM, so that nobody got memory any more. Copies
-// are slower: 55 GB/s there, so that 256 MB take 5 ms, where a memset takes 0.1 ms.
+// Memory is cleared by such copies, too. A memset is a kernel: on an H100 (driver 580), at any priority of its stream,
+// it never ran while a launch that did not end had every place of every SM, so that no application got memory any more.
+// Copies are slower: 55 GB/s there, so that 256 MB take 5 ms, where a memset takes 0.1 ms.
 #pragma once
 
 #include <cuda.h>

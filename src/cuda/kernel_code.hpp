@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel's machine code on one GPU: as it was written, and as a worker where it can be preempted. Both are in one
-// module, so that they have the same variables.
+// A kernel's machine code on one GPU: the original, and a worker where it can be preempted. Both are in one module, so
+// that they have the same variables.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace gpushare::cuda {
 
-/// Of one that was loaded. Addresses of the driver's functions recur once a kernel has been unloaded; these do not.
+/// Identifies a loaded kernel. Addresses of the driver's functions recur once a kernel has been unloaded; these do not.
 enum class KernelId : std::uint64_t {};
 
 using Extent = std::array<unsigned, 3>;
@@ -27,8 +27,8 @@ constexpr std::int64_t count(const Extent& extent) { return std::int64_t{extent[
 
 class KernelCode {
  public:
-  /// By their symbols; without that of a worker it cannot be preempted. `blocks`: those that the worker is right for.
-  /// Throws CudaError where the module lacks a symbol.
+  /// Finds them by their symbols; without a worker's symbol the kernel cannot be preempted. `blocks`: those that the
+  /// worker is correct for. Throws CudaError where the module lacks a symbol.
   KernelCode(std::shared_ptr<KernelModule> module, std::string symbol, const std::string& worker,
              ptx::BlockShapes blocks = {});
 
@@ -37,9 +37,9 @@ class KernelCode {
   /// nullptr where the kernel cannot be preempted.
   CUfunction worker() const { return worker_; }
   const std::string& symbol() const { return symbol_; }
-  /// The original's machine code, for contexts that want a copy of their own.
+  /// The original's machine code, for loading into other contexts.
   std::span<const char> original_cubin() const { return module_->cubin(); }
-  /// May there be such copies? Not where launches share variables, which each copy would have of its own.
+  /// May it be loaded several times? Not where launches share variables, as each copy would have separate ones.
   bool may_be_copied() const { return module_->may_be_copied(); }
 
   /// Is the worker right for such a block, and has the block room for its registers and shared memory? Else it runs
@@ -49,7 +49,7 @@ class KernelCode {
            count(block) <= worker_limits_.threads &&
            std::cmp_less_equal(dynamic_shared_bytes, worker_limits_.dynamic_shared);
   }
-  /// What a block needs of an SM as it will run. Throws InvalidInput where the GPU cannot run such a block.
+  /// The needs of a block of an SM at launch. Throws InvalidInput where the GPU cannot run such a block.
   BlockNeeds needs(const Extent& block, unsigned dynamic_shared_bytes);
 
  private:

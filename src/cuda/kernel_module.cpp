@@ -8,10 +8,10 @@ namespace gpushare::cuda {
 KernelModule::KernelModule(const SharedContext& context, std::span<const char> cubin, ModuleState state)
     : cubin_(cubin.begin(), cubin.end()), module_(load_module(context, cubin_)), state_(state) {}
 
-KernelModule::Place KernelModule::find_variable(const std::string& symbol) {
+KernelModule::VariablePlace KernelModule::find_variable(const std::string& symbol) {
   const Quiet quiet = context()->quiet_moments().ask();
   const CurrentContext current(*context());
-  Place place;
+  VariablePlace place;
   GPUSHARE_CU(cuModuleGetGlobal(&place.address, &place.bytes, module_.get(), symbol.c_str()));
   exposed_ = true;
   return place;

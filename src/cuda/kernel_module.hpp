@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine code that has been loaded on one GPU. Its kernels share the variables that it has in device memory, which
-// begin as the source says and go with it.
+// Machine code that has been loaded on one GPU. Its kernels share its variables in device memory, which are initialized
+// from the source and freed with it.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace gpushare::cuda {
 
-/// What of a module's variables is state.
+/// The state in a module's variables.
 enum class ModuleState {
   None,       ///< every copy of the module is as good as another
   Constants,  ///< the host can set them, and no kernel writes them
@@ -28,20 +28,20 @@ class KernelModule {
   const SharedContext& context() const { return module_.context(); }
   std::span<const char> cubin() const { return cubin_; }
   ModuleState state() const { return state_; }
-  /// May its kernels run from another copy of it, in a context of its own? Not if launches, or the host, would look for
-  /// what others have left in a variable.
+  /// May its kernels run from another copy of it, in another context? Not if launches, or the host, would read
+  /// variables that others have written.
   bool may_be_copied() const { return state_ == ModuleState::None || (state_ == ModuleState::Constants && !exposed_); }
 
-  /// In a quiet moment, as find_function().
+  /// During a drain, like find_function().
   CUfunction find_kernel(const std::string& symbol) const { return find_function(module_, symbol); }
 
-  struct Place {
+  struct VariablePlace {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
   };
   /// From now on the host may change it. In a quiet moment, for a driver that loads code late may do so here.
   /// Throws CudaError where there is no such variable.
-  Place find_variable(const std::string& symbol);
+  VariablePlace find_variable(const std::string& symbol);
 
  private:
   std::vector<char> cubin_;
@@ -62,7 +62,7 @@ class VariableMemory {
 
  private:
   std::shared_ptr<KernelModule> module_;
-  KernelModule::Place place_;
+  KernelModule::VariablePlace place_;
 };
 
 }  // namespace gpushare::cuda

@@ -18,7 +18,7 @@ void LaunchOnGpu::withdraw(Time now) {
 void LaunchOnGpu::set_share(const Share& share, int rank) {
   rank_ = rank;
   if (is_withdrawn_) return;
-  // Blocks of what runs whole stand in line in hardware, which lets nobody behind them have the rest of an SM.
+  // Blocks of a non-preemptible launch queue in hardware, and no launch behind them gets the rest of an SM.
   whole_up_to_ = share.leaves_rest ? Duration{} : share.whole_up_to;
   if (share.quota == quota_) return;
   quota_ = share.quota;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch of the workload on its way through the GPU: as workers that obey quotas, or, where its kernel cannot be
-// preempted, as it is.
+// One launch of the workload on a real GPU: as workers that obey quotas, or, where its kernel cannot be preempted, in
+// its original form.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/engine/gpu.hpp"
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/model/residency.hpp"
 #include "core/workers/rank_room.hpp"
 #include "core/workers/worker_demand.hpp"
@@ -23,9 +23,10 @@
 namespace gpushare::cuda {
 
 /// Mean block time as workers: what earlier launches have shown.
-using BlockTimes = RecentMap<KernelId, Duration>;
+using BlockTimes = LruCache<KernelId, Duration>;
 
-/// What all launches on one GPU use. Making it takes tens of milliseconds, so it outlives the runs; they take turns.
+/// The resources that all launches on one GPU share. Making them takes tens of milliseconds, so they outlive the runs,
+/// which use them one after the other.
 struct LaunchResources {
   SharedContext context;
   const Device& device;
@@ -35,9 +36,9 @@ struct LaunchResources {
   Partitions partitions;
   BlockTimes block_times{4096};
   LaunchPaces paces;
-  /// A launch whose blocks all begin at once and take no longer is over before it could be stopped.
+  /// A launch ends before it could be stopped if its blocks all begin at once and take no longer than this.
   Duration fleeting{30'000};
-  /// A fleeting launch that takes longer has waited for somebody's long blocks, or is none.
+  /// One that takes longer than this has waited for long blocks of another launch, or was mispredicted.
   Duration fleeting_at_most() const { return 10 * fleeting; }
   DoubtfulKernels doubtful;
   std::mutex turn;
@@ -59,7 +60,7 @@ inline int residency_of(const Device& device, const Submission& launch) {
 
 class LaunchOnGpu {
  public:
-  /// On streams of its own, or where there are none on those of the GPU.
+  /// With separate streams, or with those of the GPU.
   LaunchOnGpu(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code,
               std::shared_ptr<StreamPool> streams = nullptr)
       : resources_(resources),
@@ -78,23 +79,23 @@ class LaunchOnGpu {
   const Submission& submission() const { return submission_; }
   const DeviceLaunch& code() const { return code_; }
   int max_residency() const { return max_residency_; }
-  /// By SM, as the policy wants it.
+  /// By SM: the workers that the policy wants.
   std::span<const int> wanted() const { return wanted_; }
   int rank() const { return rank_; }
-  /// If it should end within this time, the policy does not ask for more than that it can begin.
+  /// If it should end within this time, the policy needs it only to begin, not to be preemptible.
   Duration whole_up_to() const { return whole_up_to_; }
   std::size_t sms() const { return wanted_.size(); }
   /// Does the policy give it nothing?
   bool is_stopped() const { return is_stopped_; }
   const HardwareLaunches& hardware() const { return hardware_; }
-  /// Nor anything that was put behind it?
+  /// Nor to any successor behind it?
   bool is_off_hardware() const {
     return hardware_.have_ended() && (follower() == nullptr || follower()->is_off_hardware());
   }
 
-  /// Its workers leave, and none come, whatever the policy wants, until it is allowed some again.
+  /// Its workers leave, and none come, whatever the policy wants, until it gets a new grant.
   void evict(Time now) { allow({.workers = std::vector<int>(wanted_.size(), 0)}, now); }
-  /// From now on this is what the policy wants.
+  /// Sets the policy's quota from now on.
   void set_share(const Share& share, int rank);
   void take_share_of(const LaunchOnGpu& other) {
     rank_ = other.rank_;
@@ -103,26 +104,26 @@ class LaunchOnGpu {
     is_stopped_ = other.is_stopped_;
     whole_up_to_ = other.whole_up_to_;
   }
-  /// From now on the policy can want what it likes: no more of it starts.
+  /// No more of it starts from now on, whatever the policy wants.
   void withdraw(Time now);
-  /// What the launch wants of the SMs, for make_room().
+  /// Its residency request, for make_room().
   virtual RoomClaim claim() const = 0;
-  /// What the policy wants, less what has to make room for others.
+  /// The policy's quota, less the places that others need.
   virtual void allow(const Allowance& allowance, Time now) = 0;
   /// Should something be handed to the hardware now?
   virtual bool wants_hardware(Time now) const = 0;
   virtual void hand_to_hardware(int level, Time now) = 0;
-  /// Takes note of what the hardware has ended; true if that was something. Reports the end where no look is needed.
+  /// Collects ends on the hardware; true if there were any. Reports the launch's end where no poll is needed.
   virtual bool collect(Time now, std::vector<gpushare::Event>& events) = 0;
-  /// Reads the tables as they were at `seen` and reports what has happened.
+  /// Processes the tables as they were at `seen` and reports the changes.
   virtual void look(Time seen, Time now, std::vector<gpushare::Event>& events) = 0;
-  /// Should the tables be looked at soon?
+  /// Should the tables be polled soon?
   virtual bool is_settling() const = 0;
-  /// Does a look at the tables show what it does?
+  /// Do the tables show its progress?
   virtual bool is_in_tables() const = 0;
-  /// Does it need a place in the tables that it has not got, to go to the hardware?
+  /// Does it lack a place in the tables, which it needs to go to the hardware?
   virtual bool lacks_slot() const { return false; }
-  /// Could it do without its place until it goes to the hardware again? It can if nobody of it is on the GPU.
+  /// Could it release its place until it goes to the hardware again? It can if none of its workers is on the GPU.
   virtual bool may_give_up_slot() const { return false; }
   /// Requires may_give_up_slot().
   virtual void give_up_slot() {}
@@ -130,35 +131,35 @@ class LaunchOnGpu {
   virtual bool has_begun() const = 0;
   /// Have all blocks that will ever start ended and been reported?
   virtual bool ended() const = 0;
-  /// Reports what was withdrawn before anybody could say what had become of it. Requires ended().
+  /// Reports a launch that was withdrawn before its progress could be read. Requires ended().
   void close(std::vector<gpushare::Event>& events) {
     if (is_withdrawn_) progress_.end_rest(end_, events);
   }
-  /// Will it be over before anybody could see where its blocks are?
+  /// Will it end before a poll could show the places of its blocks?
   virtual bool is_fleeting() const { return false; }
-  /// Itself in the other way, as workers or whole, where it has not begun and that suits better what the policy gives.
+  /// Its replacement in the other execution mode, where it has not begun and that mode suits the policy's share better.
   virtual std::unique_ptr<LaunchOnGpu> in_other_way() const = 0;
   /// When the last block ended. Requires ended().
   Time end() const { return end_; }
   virtual LaunchWay way() const = 0;
-  /// What it took behind another launch, if it had the SMs that the policy wants now from its beginning to its end. How
-  /// long a first launch takes is its host's as much as its own. Requires ended().
+  /// Its time behind another launch, if it had the SMs that the policy wants now from its beginning to its end. The
+  /// time of a first launch depends on its host too. Requires ended().
   std::optional<Duration> time_in_a_row() const {
     return came_behind_ && was_steady() ? std::optional(end_ - since_) : std::nullopt;
   }
 
-  /// May its application's next launch go to the hardware now, to start when this one has ended, in its place?
+  /// May its application's next launch be queued in hardware now, to start when this one has ended, in its place?
   virtual bool may_be_followed() const = 0;
   virtual void put_behind(const Submission& next, const DeviceLaunch& code, Time now) = 0;
   virtual const LaunchOnGpu* follower() const = 0;
-  /// The launch that was put behind this one, if any. It starts only if this one has ended.
+  /// The successor that was queued behind this one, if any. It starts only if this one has ended.
   virtual std::unique_ptr<LaunchOnGpu> take_follower() = 0;
-  /// Of a launch that was put behind another: that one's end.
+  /// For a successor: the end of the launch before it.
   void came_after(Time end) {
     since_ = end;
     came_behind_ = true;
   }
-  /// From now on the launch is one like the others.
+  /// The successor has been submitted, and is a launch like the others.
   virtual void submitted(Time now) = 0;
 
  protected:
@@ -174,18 +175,18 @@ class LaunchOnGpu {
   int max_residency_;
   Bytes split_;  // how it wants an SM's L1 cache divided
   Quota quota_ = Quota::nowhere();
-  std::vector<int> wanted_;  // by SM: what the quota comes to
+  std::vector<int> wanted_;  // by SM: the workers of the quota
   bool is_stopped_ = true;   // it wants none
   WorkerProgress progress_;
   int rank_ = 0;
   Duration whole_up_to_{};
   bool is_withdrawn_ = false;
-  Time since_{};  // the SMs could be its own: it was handed to the hardware, or the launch before it ended
+  Time since_{};  // handed to the hardware, or the end of the launch before it
   bool came_behind_ = false;
   Time end_{};
 };
 
-/// Is there a way to run it that obeys quotas?
+/// Has the kernel a worker for this launch, which obeys quotas?
 bool can_be_workers(const DeviceLaunch& code);
 
 /// As workers where that is possible.

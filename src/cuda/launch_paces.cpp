@@ -7,10 +7,10 @@
 namespace gpushare::cuda {
 namespace {
 
-/// Not the shortest one counts: where the host notices an end late, the next launch seems to have begun late.
+/// The median, not the shortest: where the host notices an end late, the next launch seems to have begun late.
 constexpr std::size_t enough_launches = 3;
 constexpr std::size_t remembered_launches = 5;
-/// Rows of ten, of which the first finds all the work, are not steady.
+/// Sequences of ten of which the first launch finds all the work are not steady.
 constexpr int unsteady_launches = 20;
 
 double median(std::vector<double> values) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of the two ways to run a kernel takes less time, on so many SMs: as workers or as it was written. Workers save
-// some kernels the start of every block, and cost others registers (docs/internals/transform.md). So both are tried. Where
-// launches of a kernel differ, as where the first of ten finds all the work, those that were timed say nothing of the
-// next one.
+// some kernels the start of every block, and cost others registers (docs/internals/transform.md). So both are tried.
+// Where launches of a kernel differ, as where the first of ten finds all the work, those that were timed say nothing of
+// the next one.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/model/units.hpp"
 #include "cuda/kernel_code.hpp"
 
@@ -20,18 +20,18 @@ enum class LaunchWay { Workers, Whole };
 
 class LaunchPaces {
  public:
-  /// Workers are taken where they need at most this part of the time. Launches that are left whole need nobody to look
-  /// after them, so it has to be clearly less.
-  /// Launches differ if one takes so many times as long as usual, or so many times less. An end that is noticed 40 us
-  /// late does that to one of less than 0.08 ms, which are then left whole.
+  /// Workers are chosen where they need at most this part of the time. Original launches need no polling, so the
+  /// difference has to be clear. Launches differ if one takes so many times as long as usual, or so many times less. An
+  /// end that is noticed 40 us late has this effect on launches of less than 0.08 ms, which then run in their original
+  /// form.
   explicit LaunchPaces(double clearly_less = 0.97, double differs_from = 1.5)
       : clearly_less_(clearly_less), differs_from_(differs_from) {}
 
-  /// A launch of the kernel that had so many SMs has ended; what it took, if nobody else was on them and it came right
-  /// behind another.
+  /// A launch of the kernel on so many SMs has ended; its time, if no other launch was on them and it came right behind
+  /// another.
   void add(KernelId kernel, std::size_t sms, LaunchWay way, std::optional<Duration> took, std::int64_t blocks);
 
-  /// Is that not known to be slower? Requires some launches as workers first: they show how long blocks take.
+  /// Is the original not known to be slower? Requires some launches as workers first: they show the block time.
   bool may_run_whole(KernelId kernel, std::size_t sms) const;
 
  private:
@@ -42,8 +42,8 @@ class LaunchPaces {
       std::int64_t blocks;
     };
     void add(std::optional<Timed> timed);
-    /// How many times as long it takes, or how many times less, as the last launches of as many blocks; 1 where there
-    /// are not enough of these.
+    /// The factor (at least 1) by which the time differs from the last launches of as many blocks; 1 where there are
+    /// not enough of these.
     double difference(const Timed& timed) const;
     int launches() const { return launches_; }
     bool is_known() const;
@@ -57,11 +57,11 @@ class LaunchPaces {
   struct BothWays {
     Tried workers;
     Tried whole;
-    int unsteady_for = 0;  // so many more launches
+    int unsteady_for = 0;  // number of launches
   };
   double clearly_less_;
   double differs_from_;
-  RecentMap<std::pair<KernelId, std::size_t>, BothWays> kernels_{4096};
+  LruCache<std::pair<KernelId, std::size_t>, BothWays> kernels_{4096};
 };
 
 }  // namespace gpushare::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch with nobody else on the GPU, timed by the GPU itself: for profiles. Nothing is scheduled here.
+// One launch with the GPU to itself, timed by the GPU: for profiles. Nothing is scheduled here.
 #pragma once
 
 #include <mutex>
@@ -8,23 +8,23 @@
 
 namespace gpushare::cuda {
 
-/// No launch that is profiled takes longer: then it does not end at all.
+/// The limit for a profiled launch: a longer one is assumed not to end at all.
 constexpr Duration launch_patience{60'000'000'000};
 
 /// How often a wait asks whether a kernel has faulted.
 constexpr Duration trial_health_check_interval{10'000'000};
 
-/// Keeps runs and sessions off the GPU. Throws InvalidInput where one is on it.
+/// Blocks runs and sessions on the GPU. Throws InvalidInput where one is on it.
 std::unique_lock<std::mutex> turn_on(LaunchResources& resources);
 
-/// Until everything in the stream has ended. Throws CudaError where a kernel faults, or does not end in time; then the
-/// context is abandoned.
+/// Waits until everything in the stream has ended. Throws CudaError where a kernel faults, or does not end in time;
+/// then the context is abandoned.
 void wait_for(LaunchResources& resources, CUstream stream, Duration patience = launch_patience);
 
-/// From the start of the original kernel to its end, by events in its stream.
+/// The time from the start of the original kernel to its end, by events in its stream.
 Duration time_of_original(LaunchResources& resources, const DeviceLaunch& launch);
 
-/// Events that know when they were reached.
+/// Events with timestamps.
 Event make_timing_event(const SharedContext& context);
 Duration time_between(const Event& start, const Event& end);
 

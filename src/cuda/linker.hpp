@@ -27,7 +27,7 @@ class Linker {
   /// Major and minor of the functions in use, as in 13.0.
   std::pair<int, int> version() const;
 
-  /// PTX that cannot be assembled is no exception but a log.
+  /// PTX that cannot be assembled gives a log, not an exception.
   Linked link(const std::string& ptx, const std::string& name, const std::vector<std::string>& options) const;
 
  private:

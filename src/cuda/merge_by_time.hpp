@@ -8,8 +8,8 @@
 
 namespace gpushare {
 
-/// The events from `first` on, which are in order up to `middle`, are in order to the end afterwards; of equal times
-/// those before `middle` come first. The rest is mostly in order itself: to sort all would take five times as long.
+/// Sorts the events from `first` on, which are in order up to `middle`; among equal times those before `middle` come
+/// first. The rest is mostly in order itself: sorting all would take five times as long.
 inline void merge_by_time(std::vector<Event>& events, std::size_t first, std::size_t middle) {
   const auto begin = events.begin() + static_cast<std::ptrdiff_t>(first);
   const auto rest = events.begin() + static_cast<std::ptrdiff_t>(middle);

@@ -15,14 +15,14 @@
 namespace gpushare::cuda {
 namespace {
 
-/// Each keeps some memory of the GPU.
+/// A limit, as each occupies some memory of the GPU.
 constexpr std::size_t most_partitions = 8;
-/// Of streams, for a launch and the one behind it.
+/// Streams per level: one for a launch and the one behind it.
 constexpr int streams_per_partition_level = 1;
 constexpr std::size_t tenths_of_sms = 9;
-/// Other kernels may keep the GPU busy while its groups are learnt.
+/// The patience for measuring SM groups: other kernels may keep the GPU busy.
 constexpr int most_tries_to_learn = 10;
-/// Making one takes so many times as long as loading a kernel there.
+/// The cost of making a partition, relative to loading a kernel there.
 constexpr int partition_in_kernels = 3;
 
 bool can_be_had(const SmGroups::Within& within, const std::vector<SmId>& sms) {
@@ -63,16 +63,17 @@ class Partition {
   std::map<std::weak_ptr<const KernelCode>, CUfunction, std::owner_less<>> functions_;
 };
 
-/// What the run asks for and the thread makes.
+/// The orders of the run, which the thread makes.
 class Partitions::Workshop {
  public:
-  /// On an H100 learning takes 12 to 31 ms: before the first run, for neither in one nor between two is there time.
+  /// On an H100 finding the groups takes 12 to 31 ms. It happens before the first run, as neither a run nor the time
+  /// between two has room for it.
   Workshop(SharedContext context, Duration worth) : context_(std::move(context)), worth_(worth) { try_to_learn(); }
 
   std::optional<WholeWay> find(const std::shared_ptr<const KernelCode>& kernel, const std::vector<SmId>& sms,
                                Duration expected) {
     const std::scoped_lock lock(mutex_);
-    Entry& entry = entry_of(sms);
+    PartitionEntry& entry = entry_of(sms);
     Loaded& loaded = entry.functions[kernel];
     entry.wanted += expected;
     loaded.wanted += expected;
@@ -99,7 +100,7 @@ class Partitions::Workshop {
       if (orders.empty()) return;
       make(orders);
       deliver(orders);
-    }  // who was the last to want a partition destroys it here, which takes a quiet moment: not under the lock
+    }  // the last user destroys a partition here, during a drain: not under the lock
   }
 
  private:
@@ -108,7 +109,7 @@ class Partitions::Workshop {
     bool is_ordered = false;
     CUfunction function = nullptr;
   };
-  struct Entry {
+  struct PartitionEntry {
     Duration wanted{};
     bool is_ordered = false;
     std::shared_ptr<Partition> partition{};
@@ -123,12 +124,13 @@ class Partitions::Workshop {
   };
 
   Duration joins_from() const { return worth_ / 4; }
-  static bool is_worth(const Entry& entry, Duration worth) {
+  static bool is_worth(const PartitionEntry& entry, Duration worth) {
     return entry.is_ordered || entry.wanted >= partition_in_kernels * worth;
   }
 
-  /// A moment is dear, one kernel more in it is not; and whoever shares the GPU equally wants several parts. Of parts
-  /// that overlap the one asked for last is of the division in force: the others were tried, and make a moment longer.
+  /// A drain is expensive, one more kernel in it is not; and equal sharing needs several partitions. Among overlapping
+  /// ones the last one ordered belongs to the allocation in force: the others were trials, and would make a drain
+  /// longer.
   void order_what_joins() {
     std::vector<SmId> taken;
     for (const auto& [sms, entry] : latest_first()) {
@@ -139,7 +141,7 @@ class Partitions::Workshop {
     changed_.notify_all();
   }
 
-  void order_what_joins(const std::vector<SmId>& sms, Entry& entry) {
+  void order_what_joins(const std::vector<SmId>& sms, PartitionEntry& entry) {
     for (auto& [kernel, loaded] : entry.functions) {
       if (loaded.is_ordered || loaded.wanted < joins_from()) continue;
       entry.is_ordered = loaded.is_ordered = true;
@@ -147,8 +149,8 @@ class Partitions::Workshop {
     }
   }
 
-  std::vector<std::pair<const std::vector<SmId>*, Entry*>> latest_first() {
-    std::vector<std::pair<const std::vector<SmId>*, Entry*>> found;
+  std::vector<std::pair<const std::vector<SmId>*, PartitionEntry*>> latest_first() {
+    std::vector<std::pair<const std::vector<SmId>*, PartitionEntry*>> found;
     for (auto& [sms, entry] : entries_) found.emplace_back(&sms, &entry);
     std::ranges::sort(found, std::ranges::greater{}, [](const auto& each) { return each.second->used; });
     return found;
@@ -179,11 +181,11 @@ class Partitions::Workshop {
     changed_.notify_all();
   }
 
-  Entry& entry_of(const std::vector<SmId>& sms) {
+  PartitionEntry& entry_of(const std::vector<SmId>& sms) {
     const auto found = entries_.find(sms);
     if (found == entries_.end() && entries_.size() >= most_partitions)
       entries_.erase(std::ranges::min_element(entries_, {}, [](const auto& each) { return each.second.used; }));
-    Entry& entry = entries_[sms];
+    PartitionEntry& entry = entries_[sms];
     entry.used = ++now_;
     return entry;
   }
@@ -196,7 +198,7 @@ class Partitions::Workshop {
   void deliver(const Order& order) {
     const auto found = entries_.find(order.sms);
     if (found == entries_.end()) return;  // others have been used more since
-    Entry& entry = found->second;
+    PartitionEntry& entry = found->second;
     std::erase_if(entry.functions, [](const auto& each) { return each.first.expired(); });
     const auto loaded = entry.functions.find(order.kernel);
     if (loaded == entry.functions.end()) return;
@@ -205,7 +207,7 @@ class Partitions::Workshop {
     if (!groups_ && tries_to_learn_ < most_tries_to_learn) loaded->second = {};
   }
 
-  /// All in one quiet moment, if there is anything to do.
+  /// Makes all orders in one drain, if there are any.
   void make(std::vector<Order>& orders) {
     if (std::ranges::none_of(orders, [this](const Order& order) { return takes_work(order); }))
       return make_each(orders);
@@ -230,8 +232,8 @@ class Partitions::Workshop {
     }
   }
 
-  /// Of the kernel in its partition, which is made if there is none. None where that cannot be: then the kernel runs as
-  /// workers there, as it does until it is ready.
+  /// The kernel in its partition, which is made if there is none. None where that is impossible: then the kernel runs
+  /// as workers there, as it does until it is ready.
   CUfunction function_in(Order& order) {
     const std::shared_ptr<const KernelCode> kernel = order.kernel.lock();
     if (!kernel) return nullptr;
@@ -243,7 +245,7 @@ class Partitions::Workshop {
     }
   }
 
-  /// Nothing where the hardware cannot have these SMs apart.
+  /// Nothing where the hardware cannot separate these SMs.
   std::shared_ptr<Partition> make_partition(const std::vector<SmId>& sms) {
     if (!groups_ && tries_to_learn_ < most_tries_to_learn) try_to_learn();
     if (!groups_) return nullptr;
@@ -256,12 +258,12 @@ class Partitions::Workshop {
   const Duration worth_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::vector<SmId>, Entry> entries_;
+  std::map<std::vector<SmId>, PartitionEntry> entries_;
   std::vector<Order> orders_;
   std::uint64_t now_ = 0;
   bool is_working_ = false;
   bool stops_ = false;
-  // The thread's own:
+  // Used by the thread alone:
   std::optional<SmGroups> groups_;
   int tries_to_learn_ = 0;
 };
@@ -269,7 +271,7 @@ class Partitions::Workshop {
 Partitions::Partitions(SharedContext context, Duration worth)
     : context_(std::move(context)), workshop_(std::make_shared<Workshop>(context_, worth)) {}
 
-// Where a kernel does not end, the driver may not let the thread go on either.
+// Where a kernel does not end, the driver may block the thread as well.
 Partitions::~Partitions() {
   workshop_->stop();
   if (!thread_.joinable()) return;

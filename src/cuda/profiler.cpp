@@ -8,7 +8,7 @@ namespace gpushare::cuda {
 
 #if !GPUSHARE_HAS_CUPTI
 
-struct Profiler::Parts {};
+struct CuptiParts {};
 
 Profiler::Profiler(LaunchResources&, const std::string&, std::vector<std::string>) {
   throw CudaError("gpushare was built without CUPTI's headers (package nvidia-cuda-cupti)");
@@ -22,7 +22,7 @@ std::vector<double> Profiler::values() const { return {}; }
 
 namespace {
 
-/// CUPTI's structures say their own size, so that older and newer libraries understand each other.
+/// CUPTI's structures contain their size, so that older and newer libraries understand each other.
 #define GPUSHARE_CUPTI_PARAMETERS(type, name) \
   type##_Params name{};                       \
   name.structSize = type##_Params_STRUCT_SIZE
@@ -38,7 +38,7 @@ std::string chip_name(const Cupti& api, CUdevice device) {
   return parameters.pChipName;
 }
 
-/// Which counters this very GPU has and may be read.
+/// The counters that this GPU has and that may be read.
 Image counter_availability(const Cupti& api, CUcontext context) {
   GPUSHARE_CUPTI_PARAMETERS(CUpti_Profiler_GetCounterAvailability, parameters);
   parameters.ctx = context;
@@ -52,13 +52,13 @@ Image counter_availability(const Cupti& api, CUcontext context) {
 }  // namespace
 
 /// Owns both halves of CUPTI: the host's, which knows metrics, and the one that is attached to the context.
-struct Profiler::Parts {
-  Parts(LaunchResources& used, const Cupti& opened, std::vector<std::string> metrics)
+struct CuptiParts {
+  CuptiParts(LaunchResources& used, const Cupti& opened, std::vector<std::string> metrics)
       : resources(used), api(opened), stream(make_stream(used.context)), names(std::move(metrics)) {
     for (const std::string& name : names) name_pointers.push_back(name.c_str());
   }
   /// Of whatever open() has come to.
-  ~Parts() { detach(); }
+  ~CuptiParts() { detach(); }
 
   void open() {
     const CurrentContext current(*resources.context);
@@ -115,7 +115,7 @@ struct Profiler::Parts {
     setup.counterDataImageSize = data.size();
     setup.pCounterDataImage = data.data();
     setup.range = CUPTI_UserRange;
-    // Not the replay of kernels, for which CUPTI would save and put back all memory that they write.
+    // Without CUPTI's replay of kernels, which would save and restore all memory that they write.
     setup.replayMode = CUPTI_UserReplay;
     setup.maxRangesPerPass = 1;
     setup.numNestingLevels = 1;
@@ -210,7 +210,7 @@ struct Profiler::Parts {
 };
 
 Profiler::Profiler(LaunchResources& resources, const std::string& library_path, std::vector<std::string> metrics)
-    : parts_(std::make_unique<Parts>(resources, cupti(library_path), std::move(metrics))) {
+    : parts_(std::make_unique<CuptiParts>(resources, cupti(library_path), std::move(metrics))) {
   parts_->open();
 }
 Profiler::~Profiler() = default;

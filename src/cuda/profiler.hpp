@@ -20,7 +20,7 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  /// How often the launch has to run: the counters of a GPU count only so many things at a time.
+  /// How often the launch has to run: the hardware has a limited number of counters at a time.
   std::size_t passes() const;
 
   /// Runs the original kernel once and waits for it. True once all passes have been made; before each one, the data
@@ -31,8 +31,8 @@ class Profiler {
   std::vector<double> values() const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  struct CuptiParts;
+  std::unique_ptr<CuptiParts> parts_;
 };
 
 }  // namespace gpushare::cuda

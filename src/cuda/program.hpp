@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations of a workload are on a real GPU: code with its arguments, and addresses to copy between.
+// The operations of a workload on a real GPU: code with its arguments, and addresses to copy between.
 #pragma once
 
 #include <cuda.h>
@@ -33,7 +33,7 @@ struct DeviceCopy {
 
 using DeviceOperation = std::variant<DeviceLaunch, DeviceCopy>;
 
-/// What is submitted while a run goes on.
+/// An operation that is submitted during a run.
 class SubmittedCode final : public DeviceCode {
  public:
   explicit SubmittedCode(DeviceOperation operation) : operation_(std::move(operation)) {}
@@ -43,7 +43,7 @@ class SubmittedCode final : public DeviceCode {
   DeviceOperation operation_;
 };
 
-/// By OperationId: of a workload that is known beforehand.
+/// The operations of a workload that is known beforehand, by OperationId.
 using Program = std::deque<DeviceOperation>;
 
 }  // namespace gpushare::cuda

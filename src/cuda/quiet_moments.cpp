@@ -6,7 +6,7 @@
 namespace gpushare::cuda {
 namespace {
 
-/// Of who has to go on without a moment: so often none is taken back.
+/// No drain is taken back so often: for callers that have to go on without one.
 constexpr auto never = ~std::uint64_t{0};
 
 thread_local const QuietMoments* asked_by_this_thread = nullptr;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some calls of the driver do not return before the kernels that run have ended, on an H100 with driver 580 among them
-// loading and unloading code, unpinning memory and making green contexts: one launch that takes minutes would hold up
-// all of them. Launches as workers can leave. So whoever is about to make such a call asks for a quiet moment: the
-// thread that schedules has everything leave, starts nothing meanwhile, and goes on when nobody needs quiet any more.
+// Some calls of the driver do not return before the running kernels have ended, on an H100 with driver 580 among them
+// loading and unloading code, unpinning memory and making green contexts: one launch of minutes would block all of
+// them. Workers can be evicted. So the thread that is about to make such a call requests a drain: the scheduler's
+// thread evicts all launches, starts none meanwhile, and continues when no thread needs the drain any more.
 //
-// Those who ask until a moment begins share it; who comes later has the next one, so that launches run in between.
-// Where nothing is on the GPU a moment begins at once, and wakes nobody.
+// Threads that ask before a drain begins share it; later ones get the next one, so that launches run in between. Where
+// the GPU is empty a drain begins at once, and wakes no thread.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace gpushare::cuda {
 
 class QuietMoments {
  public:
-  /// Keeps the moment until the end of the scope, in one thread, unless it is taken back.
+  /// Holds the drain until the end of the scope, in one thread, unless it is taken back.
   class Quiet {
    public:
     Quiet() = default;
@@ -39,29 +39,30 @@ class QuietMoments {
     std::uint64_t taken_back_ = 0;
   };
 
-  /// Who asks for longer goes on without: also where the scheduler does not look, because its policy takes so long.
+  /// After this a request goes on without a drain: also where the scheduler does not respond, because its policy takes
+  /// long.
   static constexpr Duration usual_patience{4'000'000'000};
 
   explicit QuietMoments(Duration patience = usual_patience) : patience_(patience) {}
 
-  /// Returns when nothing is on the GPU, or somebody has to go on without that. At once in the thread that uses the
-  /// GPU, which would wait for itself, and in one that has asked already. Not with the GIL, which the former may need.
+  /// Returns when the GPU is empty, or the caller has to go on without that. At once in the thread that uses the GPU,
+  /// which would wait for itself, and in one that holds a drain already. Not with the GIL, which the former may need.
   [[nodiscard]] Quiet ask();
 
-  /// Frees something in a quiet moment. The thread that uses the GPU leaves that to whoever has the next one.
+  /// Frees a resource during a drain. The thread that uses the GPU leaves that to the next thread that holds one.
   void free(std::function<void()> action);
-  /// What was left to others.
+  /// Actions that were left to later drains.
   void free_left();
 
   // For the thread that puts launches on the GPU:
 
-  /// From now on something may be on it. False, and nothing may, as long as somebody has a quiet moment.
+  /// From now on launches may be on the GPU. False, and none may, while a thread holds a drain.
   bool begin_use();
-  /// Nothing is on it any more, or nobody cares for it.
+  /// The GPU is empty, or its contents do not matter any more.
   void end_use();
-  /// Does somebody wait for a quiet moment?
+  /// Does a thread wait for a drain?
   bool is_wanted() const { return waiting_.load(std::memory_order_acquire) > 0; }
-  /// Who has asked so far goes on without: a launch cannot leave, or a call takes too long.
+  /// The present requests go on without a drain: a launch cannot leave, or a call takes too long.
   void take_back();
 
  private:

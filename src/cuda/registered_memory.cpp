@@ -9,9 +9,9 @@ namespace gpushare::cuda {
 
 void unregister_memory(void* address) { GPUSHARE_CU_QUIETLY(cuMemHostUnregister(address)); }
 
-// 64 MiB that nobody has touched take 41 ms on an H100, for which launches stand still: so the pages are made first, as
-// far as the system can. To try it all while launches run would not do: where it has to wait, it keeps the driver's
-// lock, so that nobody could be told to leave.
+// 64 MiB of untouched memory take 41 ms on an H100, during which launches stop: so the pages are made first, as far as
+// the system can. Pinning while launches run would not do: where it has to wait, it holds the driver's lock, so that no
+// launch could be evicted.
 RegisteredMemory register_memory(const SharedContext& context, std::span<std::byte> memory) {
 #ifdef MADV_POPULATE_WRITE
   madvise(memory.data(), memory.size(), MADV_POPULATE_WRITE);

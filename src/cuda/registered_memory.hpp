@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory of others, pinned where it is: the GPU copies from and to it without a detour. Pinning takes about as
-// long as touching every page, so it pays for what is used again and again.
+// Host memory of other owners, pinned in place: the GPU copies from and to it directly. Pinning takes about as long as
+// touching every page, so it pays for memory that is used repeatedly.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ void unregister_memory(void* address);
 /// The memory must stay mapped for as long as this is there, and may go right after it: it is never unpinned later.
 using RegisteredMemory = Owned<void*, unregister_memory, Freeing::InQuietMoment>;
 
-/// In a quiet moment: where no SM has room for a block, the driver waits for one that has. Throws CudaError if it
-/// cannot be pinned.
+/// During a drain: where no SM has room for a block, the driver waits for one that has. Throws CudaError if it cannot
+/// be pinned.
 RegisteredMemory register_memory(const SharedContext& context, std::span<std::byte> memory);
 
 }  // namespace gpushare::cuda

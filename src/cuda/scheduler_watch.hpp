@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the thread that schedules had a processor when it wanted one. A GPU whose scheduler does not run goes on with
-// the last plan, and stands still once that has been done.
+// Whether the scheduler's thread had a processor when it needed one. A GPU without a running scheduler continues under
+// the last plan, and idles when that work is done.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace gpushare::cuda {
 
-/// Of a run, sleeping of its own will left out.
+/// The scheduler's delays in a run, not counting voluntary sleep.
 struct SchedulerDelays {
-  Duration longest_pause{};      ///< between two looks at what has ended; a policy's decisions are in it
+  Duration longest_pause{};      ///< between two polls of the GPU; a policy's decisions are in it
   Duration without_processor{};  ///< in all: the system ran something else, or the thread waited for a lock
 };
 

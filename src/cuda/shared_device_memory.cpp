@@ -18,7 +18,7 @@ CUmemAllocationProp shareable_on(CUdevice device) {
   return properties;
 }
 
-/// The pool of ordinary memory keeps what was freed: where that is lacking here, it is handed back.
+/// The pool of ordinary memory holds freed memory: where memory is lacking here, it is released.
 void trim_pool(Context& context) {
   const Quiet quiet = context.quiet_moments().ask();
   CUmemoryPool pool = nullptr;

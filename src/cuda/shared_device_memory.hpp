@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device memory that several processes map, each at an address of its own. The driver keeps it until all of them have
-// let go of it, however they end, so none can pull it away from under another's kernels.
+// Device memory that several processes map, each at another address. The driver holds it until all of them have
+// released it, however they end, so none can free it under another's kernels.
 #pragma once
 
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 namespace gpushare::cuda {
 
-/// Tells GPUs apart, whatever numbers CUDA_VISIBLE_DEVICES gives them in a process.
+/// Identifies GPUs independent of their numbers under CUDA_VISIBLE_DEVICES.
 using DeviceUuid = std::array<char, 16>;
 DeviceUuid uuid_of(const Context& context);
 /// That GPU in this process, for one that only maps memory there. Throws CudaError where it is not visible.
@@ -23,9 +23,9 @@ class SharedDeviceMemory {
  public:
   /// New memory of zeros, of at least so many bytes.
   static std::unique_ptr<SharedDeviceMemory> create(const SharedContext& context, std::size_t bytes);
-  /// What another process has exported; it must have that size. The descriptor stays the caller's.
+  /// Memory that another process has exported; it must have that size. The descriptor stays the caller's.
   static std::unique_ptr<SharedDeviceMemory> imported(const SharedContext& context, int descriptor, std::size_t bytes);
-  /// So much is taken for so many bytes.
+  /// The allocated size for so many bytes.
   static std::size_t rounded_up(const Context& context, std::size_t bytes);
 
   /// No kernel may use the memory any more at this address.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library opened at run time, so that gpushare links nothing of CUDA and works where there is none.
+// A library opened at run time, so that gpushare links nothing of CUDA and works without it.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace gpushare::cuda {
 
-/// CUDA, or a part of it, is missing or too old, or said no. The message names the call and what to do.
+/// CUDA, or a part of it, is missing or too old, or a call failed. The message names the call and what to do.
 struct CudaError : DeviceError {
   using DeviceError::DeviceError;
 };
 
-/// Stays open until the process ends: threads of CUDA's own may be running in it.
+/// Stays open until the process ends: threads of CUDA may be running in it.
 class SharedLibrary {
  public:
   /// Throws CudaError saying why it cannot be opened.

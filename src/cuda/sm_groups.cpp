@@ -11,7 +11,7 @@
 namespace gpushare::cuda {
 namespace {
 
-/// Writes 1 for the SM it is on.
+/// A kernel that writes 1 for its SM.
 constexpr std::string_view tell_sm = R"(.version 7.0
 .target sm_70
 .address_size 64
@@ -30,7 +30,7 @@ constexpr std::string_view tell_sm = R"(.version 7.0
   ret;
 }
 )";
-/// The hardware fills the emptiest SM first, so that few blocks would do.
+/// The hardware fills the emptiest SM first, so that few blocks would suffice.
 constexpr unsigned blocks_per_sm = 16;
 constexpr unsigned threads_of_each = 32;
 
@@ -76,8 +76,8 @@ SmGroups::SmGroups(const SharedContext& context)
   require_all_found();
 }
 
-// A context for each group would take a tenth of a second. So one for each digit of the groups' numbers, of all groups
-// that have a 1 there.
+// A context for each group would take a tenth of a second. So there is one for each binary digit of the groups'
+// numbers, with all groups that have a 1 there.
 void SmGroups::learn(const SharedContext& context) {
   for (std::size_t digit = 1; digit <= std::bit_floor(groups_.size()); digit *= 2) {
     std::vector<CUdevResource> chosen;
@@ -89,7 +89,7 @@ void SmGroups::learn(const SharedContext& context) {
   }
 }
 
-// An SM that was missed would belong to another group.
+// A missed SM would be assigned to another group.
 void SmGroups::require_all_found() const {
   for (std::size_t group = 1; group <= groups_.size(); ++group) {
     const auto found = static_cast<unsigned>(std::ranges::count(group_of_, group));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest parts of a GPU that the hardware can keep a kernel to (two SMs on an H100), and which SMs they are. The
-// driver does not say that: a kernel that ran there does.
+// The smallest parts of a GPU to which the hardware can confine a kernel (two SMs on an H100), and their SMs. The
+// driver does not report these: a kernel that runs there does.
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@ namespace gpushare::cuda {
 
 class SmGroups {
  public:
-  /// Takes some milliseconds. Throws CudaError where the driver cannot divide the GPU, or where other kernels kept the
-  /// one that tells from some SM.
+  /// Takes some milliseconds. Throws CudaError where the driver cannot divide the GPU, or where other kernels blocked
+  /// the measuring kernel on some SM.
   explicit SmGroups(const SharedContext& context);
 
-  /// What lies within these SMs.
+  /// The groups that lie within these SMs.
   struct Within {
     std::vector<CUdevResource> groups{};
     std::vector<SmId> sms{};

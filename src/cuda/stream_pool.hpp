@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams to launch on, all less urgent than those by which the host looks and commands. Launches that are under way at
-// the same time never share one: the second would wait for the first.
+// Streams to launch on, all less urgent than those for polling and orders. Launches that run at the same time never
+// share one: the second would wait for the first.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace gpushare::cuda {
 
-/// With an event that whoever has the stream may record in it.
+/// A stream, and an event for its user to record in it.
 struct MarkedStream {
   Stream stream;
   Event mark;
@@ -19,7 +19,7 @@ struct MarkedStream {
 
 class StreamPool {
  public:
-  /// Of some priority.
+  /// Makes a stream of a priority.
   using MakeStream = std::function<Stream(int priority)>;
 
   /// Makes some streams beforehand: making one takes tens of microseconds.
@@ -34,7 +34,7 @@ class StreamPool {
     }
   }
 
-  /// How urgent streams can be: levels 0 (most urgent) to levels() - 1.
+  /// The range of levels: 0 (most urgent) to levels() - 1.
   int levels() const { return static_cast<int>(free_.size()); }
 
   MarkedStream take(int level) {

@@ -14,13 +14,13 @@ namespace {
 constexpr unsigned threads = 128;
 constexpr std::size_t bytes_per_thread = 16;
 
-/// A single read by a kernel says little: two within five reads say that others copy. That is forgotten after some tens
-/// of reads.
+/// A single read by a kernel means little: two within five reads show that other applications copy. This is forgotten
+/// after some tens of reads.
 constexpr int per_read_by_kernel = 10;
 constexpr int copies_are_late_from = 16;
 constexpr int most_late = 64;
 
-/// Copies `words` words of 16 bytes. Volatile, for other SMs write what it reads.
+/// Copies `words` words of 16 bytes. Volatile, as other SMs write the words meanwhile.
 constexpr std::string_view source = R"(.version 7.0
 .target sm_70
 .address_size 64
@@ -55,7 +55,7 @@ next:
 
 }  // namespace
 
-// The most urgent streams, which nothing else uses: blocks that wait for room would stand before a kernel's.
+// The most urgent streams, for this alone: blocks that wait for room would be ahead of a kernel otherwise.
 TableReader::TableReader(const SharedContext& context, Completions& completions, std::size_t most_bytes)
     : completions_(completions),
       module_(load_module(context, source)),
@@ -66,7 +66,7 @@ TableReader::TableReader(const SharedContext& context, Completions& completions,
       target_of_kernel_(device_address(kernel_.memory)),
       data_(static_cast<const std::byte*>(copy_.memory.get())) {}
 
-// A read may be under way still: that of the end of a run, or one that was late.
+// A read may still be running: the last one of an earlier run, or one that was late.
 TableReader::~TableReader() {
   drain(copy_.stream);
   drain(kernel_.stream);

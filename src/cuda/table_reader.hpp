@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the workers' tables to the host. A copy does it in 6 us on an H100, as long as nobody else copies to the host:
-// beside large copies of others one in four waits for a whole one, and beside a stream of copies of some megabytes for
-// up to seconds, because the copy engine serves a queue until it is empty. A kernel of one block that copies takes 8
-// us, 15 us beside any copies, and never more than 40; but it needs a place on an SM.
+// Copies the workers' tables to the host. A copy takes 6 us on an H100, as long as no other application copies to the
+// host: beside large copies one in four waits for a whole one, and beside a stream of copies of some megabytes for up
+// to seconds, because the copy engine serves a queue until it is empty. A copying kernel of one block takes 8 us, 15 us
+// beside any copies, and never more than 40; but it needs a place on an SM.
 //
-// So a read is a copy, and where that is late also a kernel: whichever ends first.
+// So a read is a copy, and where that is late also a kernel: the first to end counts.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace gpushare::cuda {
 
 class TableReader {
  public:
-  /// Of at most so many bytes.
+  /// Reads at most so many bytes.
   TableReader(const SharedContext& context, Completions& completions, std::size_t most_bytes);
 
   ~TableReader();
@@ -31,14 +31,14 @@ class TableReader {
   /// As of the last read that has ended.
   const std::byte* data() const { return data_; }
 
-  /// The read takes too long: starts it once more, in the other way. False if both are under way.
+  /// The read takes too long: starts it once more, in the other way. False if both are running.
   bool hurry();
-  /// What has to be free on some SM, while copies are late again and again.
+  /// The resources that have to be free on some SM, while copies are late again and again.
   std::optional<BlockNeeds> room() const;
 
  private:
-  /// One of the two ways, with a stream and a place on the host of its own. What was started may end long after the
-  /// read for which it was: then it counts for nothing.
+  /// One of the two ways, with a separate stream and buffer. What was started may end long after its read: then it does
+  /// not count.
   struct Way {
     Stream stream;
     PinnedMemory memory;

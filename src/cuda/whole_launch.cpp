@@ -24,8 +24,8 @@ WholeLaunch::WholeLaunch(LaunchResources& resources, const Submission& submissio
                          WholeWay way)
     : LaunchOnGpu(resources, submission, code, way.streams), way_(std::move(way)) {}
 
-// Where its blocks are, nobody knows: until it has ended, it lacks the room for all that it may have. A fleeting one
-// counts as workers that nobody has looked at yet.
+// The places of its blocks are unknown: until it has ended, it lacks the room for all that it may have. A short one
+// counts as workers that have not been polled yet.
 RoomClaim WholeLaunch::claim() const {
   const std::int64_t blocks = launched_ || !is_stopped() ? count(code_.grid) : 0;
   return {.block = footprint_,
@@ -57,7 +57,7 @@ bool WholeLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   return true;
 }
 
-/// The next one had better be preemptible.
+/// The next launch of the kernel should be preemptible.
 void WholeLaunch::doubt_time_of(Duration block_time) {
   if (way_.is_fleeting) {
     resources_.doubtful.add(code_.kernel->id());

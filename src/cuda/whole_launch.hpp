@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch that runs as it was written, to its end, once it has a quota anywhere: because its kernel cannot be
-// preempted, or because it will be over before that would bring anything.
+// A launch that runs in its original form, to its end, once it has a quota anywhere: because its kernel cannot be
+// preempted, or because it ends before a preemption would help.
 //
-// The application's next launch, if it is as short, can be handed over before this one ends, to run where it does. Not
-// once the policy wants it elsewhere: or it would never get there, as long as the application has launches.
+// The application's next launch, if it is as short, can be queued behind this one, to run on the same SMs. Not once the
+// policy wants it elsewhere: it would never get there, as long as the application has launches.
 #pragma once
 
 #include "cuda/launch_on_gpu.hpp"
@@ -14,7 +14,7 @@ namespace gpushare::cuda {
 class WholeLaunch final : public LaunchOnGpu {
  public:
   WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code);
-  /// Only on the SMs to which the way leads.
+  /// Only on the SMs that this way gives.
   WholeLaunch(LaunchResources& resources, const Submission& submission, const DeviceLaunch& code, WholeWay way);
 
   RoomClaim claim() const override;
@@ -39,7 +39,7 @@ class WholeLaunch final : public LaunchOnGpu {
  private:
   bool was_steady() const override { return is_where_wanted(); }
   std::int64_t places() const { return max_residency_ * static_cast<std::int64_t>(way_.sms.size()); }
-  /// Does it run where the policy still wants it?
+  /// Does it run on the SMs that the policy still wants?
   bool is_where_wanted() const { return whole_sms(wanted_, max_residency_) == way_.wanted; }
   void doubt_time_of(Duration block_time);
 
@@ -52,13 +52,13 @@ class WholeLaunch final : public LaunchOnGpu {
   std::unique_ptr<WholeLaunch> follower_;
 };
 
-/// For a launch for which room has been kept, or will have been when it begins. Where that is, is the policy's
-/// business: its blocks are reported on the last SMs, as few as hold them, since each of these is two events for
-/// everybody.
+/// For an admitted launch, with SMs reserved now or by the time it begins. The places of its blocks do not matter to
+/// the device: they are reported on the last SMs, as few as hold them, since each of these costs two events for every
+/// observer.
 WholeWay way_on_kept_room(const LaunchResources& resources, const DeviceLaunch& code, int max_residency);
 
-/// For a launch that has not begun and should be over soon enough: itself, to run as it was written on the SMs that it
-/// has. Nothing where that cannot be: it has not all of each of them, or the code for there is not ready yet.
+/// For a launch that has not begun and should end soon enough: its replacement in its original form on its SMs. Nothing
+/// where that is impossible: it has not all of each of them, or the code for there is not ready yet.
 std::unique_ptr<LaunchOnGpu> whole_instead_of(const LaunchOnGpu& launch);
 
 }  // namespace gpushare::cuda

@@ -10,16 +10,16 @@
 namespace gpushare::cuda {
 namespace {
 
-/// Where workers do not find their place, others are there or the hardware puts them elsewhere: asking at once and
-/// again would keep it busy for nothing.
+/// Where workers do not find their place, other launches have it or the hardware places them elsewhere: retrying at
+/// once would keep the hardware busy for nothing.
 constexpr Duration first_patience(10'000);
 constexpr Duration longest_patience(1'000'000);
 
-/// A full report is two events per SM, and tens of microseconds of work for the policy: while workers come and go,
-/// looks follow each other faster. What has become of a launch in a moment says less about it the longer it has run.
+/// A full report is two events per SM, and tens of microseconds of work for the policy; while workers come and go,
+/// polls are more frequent. The longer a launch has run, the less recent changes say about it.
 Duration report_interval(Duration elapsed) { return std::clamp(elapsed / 2, Duration(100'000), Duration(500'000)); }
 
-/// Workers heed an order when their chunk ends.
+/// Workers obey an order when their chunk ends.
 constexpr Duration short_block(50'000);
 
 }  // namespace
@@ -53,9 +53,9 @@ bool WorkerLaunch::leaves_soon() const {
   return block_time != nullptr && *block_time <= short_block;
 }
 
-// An order that no worker could break need not reach the GPU before more of them come. Else every launch of a block
-// would have that much less room written for all that rank behind it, and given back a moment later; and of those the
-// ends would have to be looked at, for somebody might have left.
+// An order that no worker could violate need not reach the GPU before more of them come. Otherwise every launch of one
+// block would reduce the orders of all launches that rank behind it, and restore them a moment later; and their ends
+// would need a poll, as workers might have left.
 void WorkerLaunch::allow(const Allowance& allowance, Time now) {
   open_sms_ = allowance.open_sms;
   if (std::ranges::equal(allowance.workers, orders_, {}, {}, &WorkerOrder::quota)) return;
@@ -145,7 +145,7 @@ void WorkerLaunch::place(Time now) {
   placed_ = now;
 }
 
-// Nobody writes to the tables any more, and the host has read what was written last.
+// No worker writes to the tables any more, and the host has read the last values.
 bool WorkerLaunch::may_give_up_slot() const {
   return slot_ && hardware_.empty() && !progress_.finished() && seen_ > changed_;
 }
@@ -158,7 +158,7 @@ void WorkerLaunch::give_up_slot() {
 
 void WorkerLaunch::hand_to_hardware(int level, Time now) {
   if (!slot_) place(now);
-  if (!slot_) return;  // until another launch ends or leaves the GPU
+  if (!slot_) return;  // wait until another launch ends or leaves the GPU
   if (are_orders_late_) write_orders();
   std::vector<CUevent> behind{resources_.tables.written(*slot_)};
   if (follower_) {
@@ -183,14 +183,13 @@ void WorkerLaunch::launch_workers(int level, std::span<const CUevent> behind) {
   launched_ += workers;
 }
 
-// Workers that had no reason to leave stayed until no task was left: a look, 10 us, could only say what is clear
-// already.
+// Workers without a reason to leave stayed until no task was left: a poll, 10 us, would add nothing.
 bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!hardware_.collect()) return false;
   changed_ = now;
   if (!hardware_.empty()) return true;
   end_ = now;
-  some_were_told_to_leave_ = false;  // who comes from now on has not heard it
+  some_were_told_to_leave_ = false;  // workers that start from now on have not seen it
   end_doubt();
   if (will_stay_ && progress_.done() > count(code_.grid) / 4) progress_.finish(now, events);
   return true;
@@ -207,20 +206,20 @@ void WorkerLaunch::look(Time seen, Time now, std::vector<gpushare::Event>& event
   progress_.observe(tables, happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
   will_stay_ = !some_were_told_to_leave_ && seen_ > changed_ && !some_wait() && !some_are_to_leave();
-  // That it may have none at present says nothing: where quotas come and go, it would begin with few each time.
+  // A present quota of zero means nothing: where quotas come and go, it would begin with few workers each time.
   if (has_quota_ && !lacks_workers()) tries_.have_found_places();
   adapt_chunk();
   if (hardware_.empty()) end_doubt();
 }
 
-/// It has left the GPU: did it take about as long as is known of its kernel, perhaps since the last look?
+/// The launch has left the GPU: was its time about as usual for its kernel, perhaps since the last poll?
 void WorkerLaunch::end_doubt() {
   const std::optional<Duration> expected = expected_time(resources_, code_, max_residency_, orders_.size());
   const bool as_expected = expected && end_ - since_ <= 2 * *expected + resources_.fleeting_at_most();
   if (as_expected) resources_.doubtful.remove(code_.kernel->id());
 }
 
-// The first blocks of a grid may be much shorter than the others, and those that nobody has seen yet take as long as
+// The first blocks of a grid may be much shorter than the others, and unobserved ones are assumed to take as long as
 // usual: else workers would claim many long ones at a time.
 void WorkerLaunch::learn_block_time() {
   const Duration mean = progress_.block_time();
@@ -249,7 +248,7 @@ bool WorkerLaunch::some_are_to_leave() const {
   return false;
 }
 
-// One that was put behind another was made when that had hardly begun.
+// A successor was made when its predecessor had hardly begun.
 void WorkerLaunch::submitted(Time now) {
   const Duration* known = resources_.block_times.peek(code_.kernel->id());
   if (known != nullptr) usual_block_time_ = *known;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch as persistent workers. The host says how many may stay on each SM, launches some, looks where they came to
-// stay, and launches more where some are missing. Evicted, it has no workers; its progress is in the task counter,
-// which the host puts back where another launch has had its slot since.
+// A launch as persistent workers. The host writes how many may stay on each SM, launches some, polls where they stay,
+// and launches more where some are missing. An evicted launch has no workers; its progress is in the task counter,
+// which the host restores where another launch has used its slot since.
 //
-// The application's next launch can be handed over before this one ends. Its workers wait in hardware until those of
-// this one have gone, and find the same quotas: between the two, the GPU waits for nobody. They may begin only if there
-// is no task left by then, so as soon as that is not certain any more they find quotas of zero instead, and leave.
+// The application's next launch can be queued before this one ends. Its workers wait in hardware until those of this
+// one have gone, and find the same quotas, so that the GPU does not idle in between. They may begin only if no task is
+// left by then, so as soon as that is not certain any more they find quotas of zero instead, and leave.
 #pragma once
 
 #include "core/workers/worker_tries.hpp"
@@ -44,8 +44,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   bool leaves_soon() const;
   void start_behind(WorkerLaunch& leader, Time now);
   void stop_follower();
-  /// Would so many workers per SM, instead of what they were told before, make any of those who are there leave or
-  /// stay?
+  /// Would these orders, instead of the present ones, make any of the present workers leave or stay?
   bool some_notice(std::span<const int> workers) const;
   void take_orders(std::span<const int> workers);
   void set_quotas(std::span<const int> workers);
@@ -54,7 +53,7 @@ class WorkerLaunch final : public LaunchOnGpu {
   void place(Time now);
   bool some_wait() const { return launched_ - progress_.workers_gone() > progress_.workers(); }
   bool some_are_to_leave() const;
-  /// Nobody of it is on the GPU, and a look since then has shown what it has done.
+  /// None of its workers is on the GPU, and a poll since then has shown its progress.
   bool has_left_for_good() const { return is_withdrawn_ && (launched_ == 0 || seen_ > changed_); }
   WorkerDemand demand() const;
   /// Has it blocks left, and fewer workers than it may have?
@@ -68,22 +67,22 @@ class WorkerLaunch final : public LaunchOnGpu {
 
   std::optional<Slot> slot_;
   Duration usual_block_time_{};      // as earlier launches have shown; zero where there were none
-  WorkerControl control_;            // as of the last look
+  WorkerControl control_;            // as of the last poll
   std::vector<WorkerOrder> orders_;  // by SM
-  bool are_orders_late_ = false;     // the GPU has others, by which the workers do the same
+  bool are_orders_late_ = false;     // the GPU has older ones with the same effect on its workers
   bool has_quota_ = false;
   bool is_disturbed_ = false;  // its orders have changed since its workers were launched
-  /// A worker may go by an order that has been taken back: what is written and what is seen are not in one stream.
+  /// A worker may obey an order that has been taken back: writes and reads are not in one stream.
   bool some_were_told_to_leave_ = false;
-  /// Nobody was told to leave, all workers that were launched have come, and none is one too many: until more come, or
-  /// fewer may stay, whoever is there stays as long as there are tasks.
+  /// No worker was told to leave, all that were launched have come, and none is one too many: until more come, or fewer
+  /// may stay, the present ones stay as long as there are tasks.
   bool will_stay_ = false;
   int open_sms_ = 0;           // where the hardware may place workers
   std::int64_t launched_ = 0;  // workers, in all
   Time placed_{};              // in the tables since then
   Time changed_{};             // when the host last launched workers, or saw a hardware launch end
   Time asked_{};               // when the quota last changed
-  Time seen_{};                // the last look
+  Time seen_{};                // the last poll
   Time reported_{};            // the last full report
   Time retry_{};               // no more workers before
   Duration patience_{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkerLaunch, the part that has the application's next launch wait in hardware behind this one.
+// The part of WorkerLaunch that queues the application's next launch in hardware behind this one.
 #include "cuda/short_launches.hpp"
 #include "cuda/worker_launch.hpp"
 
@@ -9,7 +9,7 @@ bool WorkerLaunch::may_be_followed() const {
   return will_stay_ && !follower_ && !hardware_.empty() && progress_.done() > 0 && !progress_.finished();
 }
 
-// One that will run whole comes to the hardware when this one has ended: only then are its SMs its own.
+// One in its original form is handed to the hardware when this one has ended: only then are its SMs free.
 void WorkerLaunch::put_behind(const Submission& next, const DeviceLaunch& code, Time now) {
   if (!can_be_workers(code)) return;
   const int residency = residency_of(resources_.device, next);
@@ -33,8 +33,8 @@ void WorkerLaunch::start_behind(WorkerLaunch& leader, Time now) {
   launch_workers(leader.hardware_.level(), behind);
 }
 
-// Before anything is written that lets workers of this launch leave, and before more of them are launched: the writes
-// are in one stream, so who could start too early finds the zeros.
+// Before any order that lets workers of this launch leave, and before more of them are launched: the writes are in one
+// stream, so a successor that could start too early finds the zeros.
 void WorkerLaunch::stop_follower() {
   if (follower_) follower_->take_orders(std::vector<int>(orders_.size(), 0));
 }

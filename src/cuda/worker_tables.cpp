@@ -16,7 +16,7 @@ std::size_t rounded_up(std::size_t bytes) {
 
 }  // namespace
 
-// The most urgent stream, for what it does is short and somebody waits for it.
+// The most urgent stream, as its work is short and launches wait for it.
 WorkerTables::WorkerTables(const SharedContext& context, Completions& completions, int sms, Slot slots)
     : sms_(static_cast<std::size_t>(sms)),
       orders_offset_(sizeof(WorkerControl) + sms_ * sizeof(WorkerSm)),
@@ -52,7 +52,7 @@ void WorkerTables::write_orders(Slot slot, std::span<const WorkerOrder> orders) 
   GPUSHARE_CU(cuEventRecord(written(slot), writes_.get()));
 }
 
-// A look that started before a reset would show another launch's end as this one's.
+// A poll that started before a reset would show another launch's end as this one's.
 void WorkerTables::start_look() {
   const auto behind_last = std::find(taken_.rbegin(), taken_.rend(), true).base() - taken_.begin();
   reader_.start(device_.get(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(behind_last, 1)) * stride_,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control blocks and SM tables of launches, side by side in device memory, so that one read shows them all. There
-// are more places than launches on the GPU at a time: who has been evicted makes way, and later goes on where it was.
+// are more places than launches on the GPU at a time: an evicted launch gives up its place, and later resumes.
 #pragma once
 
 #include <algorithm>
@@ -34,29 +34,28 @@ class WorkerTables {
 
   CUdeviceptr orders_address(Slot slot) const { return control_address(slot) + orders_offset_; }
 
-  /// Sets everything to the beginning of a launch.
+  /// Initializes the slot for the beginning of a launch.
   void reset(Slot slot, std::span<const WorkerOrder> orders) { restore(slot, {{}, orders, no_workers_}); }
-  /// Sets everything to what a look has shown.
+  /// Restores the slot from a poll.
   void restore(Slot slot, const WorkerLook& tables);
-  /// Workers look at their SM's order at every claim. Takes effect within some microseconds.
+  /// Workers read their SM's order at every claim. Takes effect within some microseconds.
   void write_orders(Slot slot, std::span<const WorkerOrder> orders);
-  /// Behind what reset(), restore() and write_orders() wrote last: workers that start before it may find orders of
-  /// yesterday.
+  /// Behind the last writes of reset(), restore() and write_orders(): workers that start before it may find old orders.
   CUevent written(Slot slot) const { return written_[slot].get(); }
 
-  /// Starts reading all the tables. One look at a time.
+  /// Starts reading all the tables. One poll at a time.
   void start_look();
   bool is_looking() const { return reader_.is_reading(); }
   bool look_has_ended() const { return reader_.has_ended(); }
   void end_look() { reader_.end(); }
-  /// The look takes too long: starts it once more, in another way. False if there is none left.
+  /// The poll takes too long: starts it once more, in another way. False if there is none left.
   bool hurry_look() { return reader_.hurry(); }
-  /// Waits until none is under way: that of a run which has ended would be taken for one of the next.
+  /// Waits until none is running: one of an earlier run would be taken for one of the next.
   void drop_look();
-  /// What a look needs on some SM, where looks have been late.
+  /// The resources that polls need on some SM, where they have been late.
   std::optional<BlockNeeds> room_for_look() const { return reader_.room(); }
 
-  /// As of the last look that has ended.
+  /// The tables as of the last poll that has ended.
   WorkerLook look(Slot slot) const;
 
  private:
@@ -68,7 +67,7 @@ class WorkerTables {
   Stream writes_;
   std::vector<bool> taken_;
   std::vector<Event> written_;  // by slot
-  std::optional<Slot> reset_;   // the last one since the last look began
+  std::optional<Slot> reset_;   // the last one since the last poll began
   const std::vector<WorkerSm> no_workers_;
   std::vector<std::byte> image_;
 };

@@ -50,7 +50,7 @@ class RunningTrial {
 
   Duration now() const { return std::chrono::duration_cast<Duration>(Clock::now() - start_); }
 
-  /// True once nothing is left and the last sample has been taken.
+  /// True once no work is left and the last sample has been taken.
   bool look_and_act() {
     const Duration time = now();
     if (hardware_.collect() && hardware_.empty()) trial_.end = time;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch as workers whose quotas stay as they are, alone on the GPU and without a scheduler, its counters read now
-// and then. How fast a kernel is on some SMs, or with some blocks per SM, shows long before its grid has ended; so a
-// trial has a limit, after which the workers leave at the next block boundary.
+// One launch as workers with fixed quotas, alone on the GPU and without a scheduler, its counters read now and then.
+// The speed of a kernel on some SMs, or with some blocks per SM, shows long before its grid has ended; so a trial has a
+// limit, after which the workers leave at the next block boundary.
 #pragma once
 
 #include <optional>

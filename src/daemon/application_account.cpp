@@ -14,7 +14,7 @@ void ApplicationAccount::submitted(std::int64_t now) {
   totals_.unfinished = time_.unfinished();
 }
 
-/// A job that was refused has never been one: nothing is kept of it.
+/// A refused job does not count.
 void ApplicationAccount::ended(std::int64_t submitted, std::int64_t now, JobStatus status,
                                std::optional<double> alone) {
   const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker counts of an application's jobs, for the status. Filled by the threads that end jobs, which no Python
-// code holds up. Times are those of CLOCK_MONOTONIC, in nanoseconds.
+// Counts an application's jobs, for the status. Filled by the threads that end jobs, which wait for no Python code.
+// Times are those of CLOCK_MONOTONIC, in nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,30 @@
 #include <optional>
 
 #include "core/model/time_in_system.hpp"
-#include "daemon/job_status.hpp"
 
 namespace gpushare::daemon {
+
+/// How a job has ended, for its client.
+enum class JobStatus : std::uint16_t {
+  Done = 0,
+  Refused = 1,    ///< the command was impossible: a handle, a size
+  Failed = 2,     ///< this job failed
+  Withdrawn = 3,  ///< its application was cancelled
+  Retryable = 4,  ///< something else failed, and this job with it
+  Suspect = 5,    ///< it was on the device when that failed, as were others: nobody knows whose fault it was
+  Culprit = 6,    ///< it alone was there
+};
+
+/// A point in time of CLOCK_MONOTONIC, which all processes share, in nanoseconds.
+std::int64_t monotonic_now();
 
 /// How an application fares. Its jobs run one after the other, so their times alone add up.
 struct ApplicationTotals {
   std::uint64_t unfinished = 0;
   std::uint64_t ended = 0;
-  std::int64_t turnaround = 0;        ///< of those that have ended, summed
+  std::int64_t turnaround = 0;        ///< sum over the jobs that have ended
   std::int64_t in_system = 0;         ///< with a job there (time_in_system.hpp)
-  std::optional<double> alone = 0.0;  ///< nullopt: nobody knows
+  std::optional<double> alone = 0.0;  ///< nullopt: unknown
 
   /// Normalized turnaround; nullopt while no job has ended, or where a time alone is unknown.
   std::optional<double> ntt() const;
@@ -27,7 +40,7 @@ struct ApplicationTotals {
 class ApplicationAccount {
  public:
   void submitted(std::int64_t now);
-  /// `alone`: how long the job takes with nobody else there, in nanoseconds.
+  /// `alone`: how long the job takes without other work on the device, in nanoseconds.
   void ended(std::int64_t submitted, std::int64_t now, JobStatus status, std::optional<double> alone);
   ApplicationTotals totals() const;
 

@@ -98,13 +98,13 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
     command.header.job = last_job() + 1;  // others may have written meanwhile, and may as soon as the lock is free
     if (!commands_.write({part_of(command), second, third})) return false;
     last_job_.store(command.header.job, std::memory_order_relaxed);
-    jobs_.emplace(command.header.job, Kept{.owner = owner});
+    jobs_.add(command.header.job, owner);
     return true;
   };
   const auto write_or_announce = [&] {
     if (is_gone_) return false;
     if (try_write()) return true;
-    commands_.announce_sleep();  // and once more: ring.hpp says why
+    commands_.announce_sleep();  // and tries once more: see ring.hpp
     return try_write();
   };
   if (is_gone_ || !try_write()) {
@@ -118,7 +118,7 @@ JobNumber ClientPort::send(Command& command, Part second, Part third, Duration p
   return command.header.job;
 }
 
-/// Of those who wait, this thread sees to the ring. Made and destroyed with the lock.
+/// This thread reads the ring for all waiting threads. Made and destroyed with the lock.
 class ClientPort::Leading {
  public:
   explicit Leading(ClientPort& port) : port_(port) {
@@ -140,7 +140,7 @@ class ClientPort::Leading {
 template <typename Ready>
 bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready) {
   for (bool is_ready = false;;) {
-    collect();  // also what came before whoever led has said where to sleep
+    collect();  // also records that came before the last leader announced its sleep
     if (is_ready || ready()) return true;
     if (is_gone_) throw PeerGone("the gpushare worker has ended, or the connection was closed");
     if (Clock::now() >= deadline) return false;
@@ -152,7 +152,7 @@ bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadlin
   }
 }
 
-/// Until there is something to look at, or it is ready: that is asked once, for to ask may be to do it.
+/// Runs until there is a record, or the caller is ready. `ready` is called once, as it may have effects.
 template <typename Ready>
 bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready) {
   const Leading leading(*this);
@@ -166,8 +166,8 @@ bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Rea
   bool is_ready = false;
   if (!is_there && !is_gone_) {
     completions_.announce_sleep(Sleeper::AtWord);
-    is_ready = ready();                               // and once more, as is asked for records: ring.hpp says why
-    if (waiting_senders_ > 0) changed_.notify_all();  // for room there may be since, of which nobody could be told
+    is_ready = ready();                               // once more after the announcement: see ring.hpp
+    if (waiting_senders_ > 0) changed_.notify_all();  // the ring may have got room since, without a wake-up
     if (!is_ready && !completions_.has_record_after(position)) {
       lock.unlock();
       sleep(deadline);
@@ -179,7 +179,7 @@ bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Rea
   return is_ready;
 }
 
-/// While nobody leads, who takes what has ended hears the bell, if it rests.
+/// Without a leader, the thread that takes ended jobs hears the bell, if it rests.
 void ClientPort::announce_rest() {
   if (rests_) {
     completions_.announce_sleep();
@@ -188,7 +188,7 @@ void ClientPort::announce_rest() {
   }
 }
 
-/// Hears the end of the worker a little late where nobody listens to the bell.
+/// Notices the end of the worker a little late where no thread listens to the bell.
 void ClientPort::sleep(Deadline deadline) {
   const auto longest = std::min<Clock::duration>(deadline - Clock::now(), longest_sleep);
   if (completions_.sleep_at_word(longest) || !doorbell_.is_hung_up()) return;
@@ -218,48 +218,94 @@ void ClientPort::keep(std::span<const std::byte> record) {
   require_peer(record.size() >= sizeof(wire), "a completion is too short");
   std::memcpy(&wire, record.data(), sizeof(wire));
   require_peer(record.size() == sizeof(wire) + wire.message_bytes, "a completion's size is wrong");
-  const auto job = jobs_.find(wire.job);
-  if (job == jobs_.end()) return;  // forgotten
   const auto* text = reinterpret_cast<const char*>(record.data() + sizeof(wire));
-  job->second.completion = {.status = static_cast<JobStatus>(wire.status),
-                            .accepted = wire.accepted,
-                            .started = wire.started,
-                            .ended = wire.ended,
-                            .message = std::string(text, wire.message_bytes)};
-  if (tells_ended_) ended_.push_back(wire.job);
+  jobs_.end(wire.job, {.status = static_cast<JobStatus>(wire.status),
+                       .accepted = wire.accepted,
+                       .started = wire.started,
+                       .ended = wire.ended,
+                       .message = std::string(text, wire.message_bytes)});
 }
 
-std::optional<Completion> ClientPort::wait(JobNumber job, Duration timeout) {
+std::optional<JobResult> ClientPort::wait(JobNumber job, Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
-  auto found = jobs_.find(job);
-  require_lazily(found != jobs_.end(),
+  require_lazily(jobs_.knows(job),
                  [&] { return "job " + std::to_string(job) + ": there is none, or it has been forgotten"; });
-  if (!wait_until(lock, Clock::now() + timeout, [&] { return is_over(job); })) return std::nullopt;
-  found = jobs_.find(job);
-  require_lazily(found != jobs_.end(),
+  if (!wait_until(lock, Clock::now() + timeout, [&] { return jobs_.is_over(job); })) return std::nullopt;
+  const JobResult* result = jobs_.result(job);
+  require_lazily(result != nullptr,
                  [&] { return "job " + std::to_string(job) + " has been forgotten by another thread"; });
-  return found->second.completion;
-}
-
-bool ClientPort::is_over(JobNumber job) const {
-  const auto found = jobs_.find(job);
-  return found == jobs_.end() || found->second.completion;
+  return *result;
 }
 
 Awaited ClientPort::await(JobNumber job, Duration timeout) {
   require_own_process();
   std::unique_lock lock(mutex_);
-  begin_to_tell();
-  if (const auto found = jobs_.find(job); found != jobs_.end()) ++found->second.waiting;
+  jobs_.collect_ends();
+  jobs_.begin_wait(job);
   Awaited awaited{.job = Awaited::Job::Unknown};
-  const bool is_over = wait_until(lock, Clock::now() + timeout, [&] { return this->is_over(job); });
-  if (const auto found = jobs_.find(job); found != jobs_.end()) {
-    awaited.job = is_over ? Awaited::Job::Ended : Awaited::Job::Unfinished;
-    found->second.waiting = is_over ? 0 : found->second.waiting - 1;  // others who wait find it gone
-  }
-  take_ended(awaited.ended);
+  const bool is_over = wait_until(lock, Clock::now() + timeout, [&] { return jobs_.is_over(job); });
+  if (jobs_.knows(job)) awaited.job = is_over ? Awaited::Job::Ended : Awaited::Job::Unfinished;
+  jobs_.end_wait(job, is_over);
+  jobs_.take_ended(awaited.ended);
   return awaited;
+}
+
+bool ClientPort::take_all_ended(std::vector<EndedJob>& told) {
+  require_own_process();
+  const std::lock_guard lock(mutex_);
+  jobs_.collect_ends();
+  collect();
+  rests_ = !std::exchange(has_ended_unled_, false) && !jobs_.has_left();
+  if (!is_led_) announce_rest();
+  collect();  // ring.hpp says why
+  told = jobs_.take_left();
+  jobs_.take_ended(told);
+  return !rests_;
+}
+
+void ClientPort::leave(std::vector<EndedJob> ended) {
+  const std::lock_guard lock(mutex_);
+  jobs_.leave(std::move(ended));
+}
+
+bool ClientPort::hear() {
+  if (doorbell_.hear()) return true;
+  const std::lock_guard lock(mutex_);
+  set_gone();
+  return false;
+}
+
+std::vector<EndedJob> ClientPort::abandon() {
+  if (fork_guard_.is_in_child()) return {};
+  close();
+  const std::lock_guard lock(mutex_);
+  try {
+    collect();
+  } catch (const PeerViolation&) {  // then that was all
+  }
+  return jobs_.take_all();
+}
+
+void ClientPort::forget(JobNumber job) {
+  if (fork_guard_.is_in_child()) return;
+  const std::lock_guard lock(mutex_);
+  jobs_.forget(job);
+}
+
+std::size_t ClientPort::kept_jobs() const {
+  require_own_process();
+  const std::lock_guard lock(mutex_);
+  return jobs_.size();
+}
+
+void ClientPort::close() {
+  if (fork_guard_.is_in_child()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    set_gone();
+  }
+  doorbell_.hang_up();
 }
 
 }  // namespace gpushare::daemon

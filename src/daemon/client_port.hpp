@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client's side of its port: any thread submits and waits, without a thread of its own. Of those who wait, one at a
-// time looks at the ring for all, and sleeps at its word; whoever finds the ring full waits with them. So who waits for
-// a job hears of its end from the worker, and from no thread in between. The doorbell rings only while nobody waits,
-// for a thread that is told of what ends then.
+// The client's side of its port: any thread submits and waits; the port has no thread. One of the waiting threads at a
+// time reads the ring for all, and sleeps at its word; a thread that finds the ring full waits with them. So a thread
+// that waits for a job is woken by the worker directly. The doorbell rings only while no thread waits, for a thread
+// that collects ended jobs then.
 #pragma once
 
 #include <array>
@@ -11,7 +11,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/session/spin.hpp"
@@ -20,11 +19,9 @@
 #include "daemon/channel/handle_table.hpp"
 #include "daemon/channel/port_memory.hpp"
 #include "daemon/channel/wire.hpp"
-#include "daemon/job_reply.hpp"
+#include "daemon/port_jobs.hpp"
 
 namespace gpushare::daemon {
-
-using JobNumber = std::uint64_t;  ///< 1, 2, 3, ... of a port
 
 struct LaunchRequest {
   Handle application = 0;
@@ -32,7 +29,7 @@ struct LaunchRequest {
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   std::span<const std::byte> arguments{};
   std::span<const wire::ArrayReference> arrays{};
-  void* owner = nullptr;  ///< comes back with the job's end
+  void* owner = nullptr;  ///< returned with the job's end
 };
 
 struct CopyRequest {
@@ -44,35 +41,19 @@ struct CopyRequest {
   std::uint64_t bytes = 0;
 };
 
-/// How a job has ended. Times are those of CLOCK_MONOTONIC, in nanoseconds; 0: never started.
-struct Completion {
-  JobStatus status{};
-  bool is_lost = false;  ///< it had not ended when the connection did
-  std::int64_t accepted = 0;
-  std::int64_t started = 0;
-  std::int64_t ended = 0;
-  std::string message;
-};
-
-/// A job that has ended, or that nobody will hear of any more.
-struct EndedJob {
-  JobNumber job = 0;
-  Completion completion;
-  void* owner = nullptr;  ///< as it was submitted
-};
-
 /// What waiting for a job has come to.
 struct Awaited {
   enum class Job { Ended, Unfinished, Unknown };
-  Job job{};                    ///< Unknown: somebody else has been told of its end
-  std::vector<EndedJob> ended;  ///< the job's, if it has ended, and those of others for which nobody waits; forgotten
+  Job job{};                    ///< Unknown: another caller has been given its end
+  std::vector<EndedJob> ended;  ///< this job, if it has ended, and ended jobs without waiting threads; forgotten
 };
 
-/// What submits or waits throws PeerGone once the worker has ended, everything but abandon(), forget() and close() in a
-/// forked child of the process that opened the port; and PeerViolation if the worker breaks the protocol.
+/// Submitting and waiting throw PeerGone once the worker has ended; everything but abandon(), forget() and close()
+/// throws it in a forked child of the process that opened the port; and PeerViolation if the worker breaks the
+/// protocol.
 class ClientPort {
  public:
-  /// What ServerPort::open gave for the client. Throws InvalidInput for memory that is no port.
+  /// Opens the client's part of ServerPort::open. Throws InvalidInput for memory that is no port.
   ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin = Duration(150'000));
 
   /// Commands return the job's number at once, if the worker keeps up; else they wait for room, but not for ever:
@@ -80,45 +61,40 @@ class ClientPort {
   JobNumber launch(const LaunchRequest& request, Duration patience = default_patience);
   JobNumber copy_in(const CopyRequest& request, Duration patience = default_patience);
   JobNumber copy_out(const CopyRequest& request, Duration patience = default_patience);
-  /// A job that ends when all before it have.
+  /// A job that ends when all earlier jobs have.
   JobNumber fence(Duration patience = default_patience);
 
   /// How the job has ended; nullopt: not yet. Says the same every time, until the job is forgotten.
-  std::optional<Completion> wait(JobNumber job, Duration timeout);
+  std::optional<JobResult> wait(JobNumber job, Duration timeout);
   /// Waits for the job; those who do are not told by take_all_ended(). Whoever gets ends here has to tell of them.
   Awaited await(JobNumber job, Duration timeout);
-  /// All jobs that have ended, that nobody waits for, and that were not told of before; they are forgotten. For one
-  /// thread, which calls this again a little later if it was true: while ends come one after the other the bell is not
-  /// rung for each. False: it will be, at the next one that nobody waits for.
+  /// Appends all ended jobs that have no waiting thread and were not reported before; they are forgotten. To be called
+  /// by one thread, again a little later if the result was true: while jobs end in quick succession the bell is not
+  /// rung for each. False: the bell will ring at the next end without a waiting thread.
   bool take_all_ended(std::vector<EndedJob>& told);
-  /// They have to be told by whoever calls take_all_ended().
+  /// Returns ended jobs, which the caller of take_all_ended() then has to report.
   void leave(std::vector<EndedJob> ended);
   /// To be called when the bell rings; false once the worker is gone.
   bool hear();
   int bell() const { return doorbell_.descriptor(); }
-  /// Ends the connection for good. What ended before, and was not told, comes first; then all jobs that have not ended,
+  /// Ends the connection for good. Unreported ended jobs come first in the result; then all jobs that have not ended,
   /// with `is_lost`.
   std::vector<EndedJob> abandon();
-  /// Nobody will ask for this job any more. Jobs that nobody forgets are kept.
+  /// The job's end is not needed any more. Jobs that are not forgotten stay in memory.
   void forget(JobNumber job);
-  /// How many jobs are kept.
+  /// The number of jobs in memory.
   std::size_t kept_jobs() const;
   /// The number of the job that was submitted last; 0: none was.
   JobNumber last_job() const { return last_job_.load(std::memory_order_relaxed); }
 
-  /// Everything that waits, or begins to, gets PeerGone.
+  /// Threads that wait, or begin to, get PeerGone.
   void close();
 
-  /// That are kept. More are refused (InvalidInput).
+  /// Limit of jobs in memory. More are refused (InvalidInput).
   static constexpr std::size_t most_jobs = 1 << 16;
   static constexpr Duration default_patience = std::chrono::seconds(60);
 
  private:
-  struct Kept {
-    std::optional<Completion> completion;
-    void* owner = nullptr;
-    int waiting = 0;  // threads
-  };
   class Leading;
   using Clock = std::chrono::steady_clock;
   using Deadline = Clock::time_point;
@@ -130,14 +106,11 @@ class ClientPort {
   bool wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready);
   template <typename Ready>
   bool lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Ready ready);
-  /// Without the lock, until the worker has said something, or the deadline.
+  /// Releases the lock until the worker has written something, or the deadline.
   void sleep(Deadline deadline);
   // With the lock:
   void announce_rest();
   void collect();
-  bool is_over(JobNumber job) const;
-  void begin_to_tell();
-  void take_ended(std::vector<EndedJob>& told);
   void keep(std::span<const std::byte> record);
   void set_gone();
   void require_own_process() const;
@@ -150,17 +123,14 @@ class ClientPort {
   std::condition_variable changed_;
   RingWriter commands_;
   RingReader completions_;
-  SpinBudget spin_;  // of the thread that looks
+  SpinBudget spin_;  // of the leading thread
   bool is_led_ = false;
   bool is_gone_ = false;
   int waiting_senders_ = 0;  // for room in the ring
   std::atomic<JobNumber> last_job_ = 0;
-  std::unordered_map<JobNumber, Kept> jobs_;  // those not forgotten
-  std::vector<JobNumber> ended_;              // among jobs_, once somebody wants to be told
-  std::vector<EndedJob> left_;                // for take_all_ended()
-  bool tells_ended_ = false;
+  PortJobs jobs_;
   bool has_ended_unled_ = false;  // something, since take_all_ended() was called
-  bool rests_ = false;            // who calls it waits for the bell
+  bool rests_ = false;            // its caller waits for the bell
   std::vector<std::byte> record_;
 };
 

@@ -44,7 +44,7 @@ void require_inside(const char* what, std::uint64_t offset, std::uint64_t bytes,
   });
 }
 
-/// Clients know no addresses. A number in a pointer's place would be one that was guessed.
+/// Clients know no addresses. A number in place of a pointer would be a guess.
 void require_no_addresses(const KernelEntry& kernel, std::span<const std::byte> arguments) {
   for (const std::uint32_t position : kernel.pointers) {
     const auto place = arguments.subspan(position, 8);
@@ -55,7 +55,7 @@ void require_no_addresses(const KernelEntry& kernel, std::span<const std::byte> 
   }
 }
 
-/// Puts the addresses of arrays in the places of the arguments that stand for them.
+/// Replaces the arguments that stand for arrays with their addresses.
 void resolve_arrays(std::span<const std::byte> references, const ClientTables& tables, LaunchCommand& command) {
   for (std::size_t at = 0; at < references.size(); at += sizeof(wire::ArrayReference)) {
     const auto reference = read<wire::ArrayReference>(references, at);

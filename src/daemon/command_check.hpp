@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a record that a client wrote to a command that can be carried out. The record is this side's own copy. Two ways
-// to fail: a record that no correct client writes (PeerViolation), and one that asks for something impossible
-// (InvalidInput, which names it).
+// Converts a record that a client wrote to a command that can be executed. The record is this side's copy. Two ways to
+// fail: a record that no correct client writes (PeerViolation), and a request for something impossible (InvalidInput,
+// which names it).
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace gpushare::daemon {
 
-/// Checks what all commands have in common.
+/// Checks the common part of all commands.
 wire::CommandHeader header_of(std::span<const std::byte> record);
 
 /// The command without client and reply.

@@ -38,7 +38,7 @@ void EchoSink::client_gone(ClientId client) noexcept {
   const std::lock_guard lock(mutex_);
   for (auto each = running_.begin(); each != running_.end();) {
     const bool is_its = each->second.client == client;
-    if (is_its) each->second.reply.complete({.status = JobStatus::Withdrawn, .message = "its client has gone"});
+    if (is_its) each->second.reply.complete({.status = JobStatus::Withdrawn, .message = "its client has ended"});
     each = is_its ? running_.erase(each) : std::next(each);
   }
 }

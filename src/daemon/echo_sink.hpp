@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that does nothing but copy, in host memory: every launch ends after a given time. What the data plane itself
-// costs is measured with it, and tested.
+// A device that only copies, in host memory: every launch ends after a given time. For measuring and testing the data
+// plane by itself.
 #pragma once
 
 #include <condition_variable>
@@ -15,7 +15,7 @@ namespace gpushare::daemon {
 
 class EchoSink : public CommandSink {
  public:
-  /// Launches end so long after they came; 0: at once, in the port server's thread, as copies always do.
+  /// Launches end so long after their arrival; 0: at once, in the port server's thread, as copies always do.
   explicit EchoSink(Duration after);
   ~EchoSink() override;
 

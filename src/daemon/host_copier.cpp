@@ -34,7 +34,7 @@ void HostCopier::run() {
   while (true) {
     changed_.wait(lock, [&] { return closing_ || !waiting_.empty(); });
     if (closing_) return;
-    Waiting next = std::move(waiting_.front());
+    QueuedCopy next = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     copy_in_host_memory(next.command);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between arrays in host memory and arenas, in a thread of its own: a gigabyte takes too long for those who have
-// others to serve. One after the other, in the order that they come.
+// Copies between arrays in host memory and arenas, in a separate thread: a gigabyte takes too long for threads that
+// serve several clients. One copy at a time, in order of arrival.
 #pragma once
 
 #include <condition_variable>
@@ -20,11 +20,11 @@ class HostCopier {
   HostCopier() : thread_([this] { run(); }) {}
   ~HostCopier();
 
-  /// Makes the copy and then answers, saying that it started then (JobOutcome::started).
+  /// Makes the copy and then replies, with its start time (JobOutcome::started).
   void copy(CopyCommand&& command, std::int64_t started);
 
  private:
-  struct Waiting {
+  struct QueuedCopy {
     CopyCommand command;
     std::int64_t started = 0;
   };
@@ -33,7 +33,7 @@ class HostCopier {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Waiting> waiting_;
+  std::deque<QueuedCopy> waiting_;
   bool closing_ = false;
   std::thread thread_;
 };

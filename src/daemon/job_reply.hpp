@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the end of a job gets back to the client that submitted it.
+// Returns the end of a job to the client that submitted it.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@ namespace gpushare::daemon {
 
 struct JobOutcome {
   JobStatus status = JobStatus::Done;
-  std::int64_t started = 0;  ///< its first block, or the copy; 0: never, or nobody knows
+  std::int64_t started = 0;  ///< its first block, or the copy; 0: never, or unknown
   std::int64_t ended = 0;    ///< 0: now
   std::string message{};     ///< for the user, where it is not Done; may be empty where something else failed
 };
 
-/// Where a client's completions go. Called from any thread; must not block.
+/// The receiver of a client's completions. Called from any thread; must not block.
 class CompletionTarget {
  public:
   virtual ~CompletionTarget() = default;
@@ -26,13 +26,13 @@ class CompletionTarget {
   virtual void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) = 0;
 };
 
-/// Where a job is counted, and as what.
+/// The account in which a job counts, and its duration alone.
 struct JobAccount {
   std::shared_ptr<ApplicationAccount> application;
-  std::optional<double> alone;  ///< its time with nobody else there, in nanoseconds
+  std::optional<double> alone;  ///< its time without other work on the device, in nanoseconds
 };
 
-/// The duty to say how a job has ended. Whoever drops it unsaid says that the job failed: no client waits for ever.
+/// The duty to report the end of a job. Dropped without a report, it reports a failure: no client waits for ever.
 class JobReply {
  public:
   JobReply() = default;
@@ -50,14 +50,14 @@ class JobReply {
     if (is_owed()) complete({.status = JobStatus::Failed, .message = "the worker gave this job up"});
   }
 
-  /// Its end will be counted there; so is, from now on, that it has come.
+  /// Counts the job's arrival now, and its end later.
   void count_in(JobAccount account) {
     account_ = std::move(account);
     account_.application->submitted(accepted_);
   }
 
   void complete(const JobOutcome& outcome) {
-    count(outcome);  // before the client is told, who may ask for the status then
+    count(outcome);  // before the client is told, as it may ask for the status then
     std::exchange(target_, nullptr)->complete(job_, accepted_, outcome);
   }
   bool is_owed() const { return target_ != nullptr; }

@@ -23,7 +23,8 @@ PortServer::PortServer(std::shared_ptr<CommandSink> sink, ServerSettings setting
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       scratch_(wire::most_command_bytes),
       spin_(most_spin(settings.most_spin)) {
-  require(settings.turn_commands >= 1, "a turn of no commands");
+  require(settings.turn_commands >= 1,
+          "turn_commands is 0, expected at least 1: how many commands of a client are served at a time");
   if (epoll_.number() < 0) throw_errno("epoll_create1");
   watch(bell_->descriptor(), server_bell_name);
   thread_ = std::thread([this] { run(); });
@@ -87,7 +88,7 @@ void PortServer::run() {
     if (monotonic_now() - heard_ > listen_every) hear(0);
     if (!changed && !served) wait_for_work();
   }
-  apply_changes();  // nobody who waits for one waits for ever
+  apply_changes();  // no thread waits for a change for ever
 }
 
 bool PortServer::apply_changes() {
@@ -170,7 +171,7 @@ void PortServer::drop(ClientId client, const char* reason) {
   ::epoll_ctl(epoll_.number(), EPOLL_CTL_DEL, port->doorbell().descriptor(), nullptr);
   port->close();
   sink_->client_gone(client);
-  if (reason == nullptr) return;  // somebody wanted it
+  if (reason == nullptr) return;  // its removal was requested
   {
     const std::lock_guard lock(mutex_);
     gone_.push_back({.client = client, .reason = reason});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves the ports of all clients in one thread: round robin with a small budget per turn, so that no client, however
-// fast it writes, keeps another waiting for longer than that; a short and adaptive search for work; then sleep until
-// somebody rings.
+// Serves the ports of all clients in one thread: round robin with a small budget for each, so that no client, however
+// fast it writes, delays another for longer; a short and adaptive search for work; then sleep until the bell rings.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +20,7 @@ struct GoneClient {
 };
 
 struct ServerSettings {
-  std::size_t turn_commands = 16;          ///< of a client before the next one has its turn
+  std::size_t turn_commands = 16;          ///< of a client before the next one is served
   Duration most_spin = Duration(150'000);  ///< small launches take less, and then the next one comes; 0: always sleep
 };
 
@@ -30,10 +29,10 @@ class PortServer {
   PortServer(std::shared_ptr<CommandSink> sink, ServerSettings settings = {});
   ~PortServer();
 
-  /// A new client; any thread. What it is to be handed is in the second.
+  /// Adds a client; any thread. The second part of the result is for the client.
   std::pair<std::shared_ptr<ServerPort>, ClientEnds> add(const PortLimits& limits = {});
-  /// Ends serving this client, if that has not ended by itself; when this returns, the sink will hear no more of it.
-  /// Any thread but those in which the sink is called.
+  /// Ends serving this client, if that has not ended already; after the return, the sink gets no more calls about it.
+  /// Not in threads in which the sink is called.
   void remove(ClientId client);
   /// The next client that has gone by itself (its process ended, or it broke the protocol).
   std::optional<GoneClient> wait_gone(Duration timeout);
@@ -69,7 +68,7 @@ class PortServer {
   std::deque<GoneClient> gone_;
   std::condition_variable somebody_gone_;
 
-  // The thread's own.
+  // Used by the thread alone.
   std::vector<std::shared_ptr<ServerPort>> ports_;
   std::vector<std::byte> scratch_;
   SpinBudget spin_;

@@ -9,7 +9,7 @@
 namespace gpushare::daemon {
 namespace {
 
-/// Names may make it long. How it begins says what became of the job, and how it ends what the device has failed with.
+/// Names may make a message long. Its beginning describes the end of the job, and its end the device's error.
 std::string shortened(const std::string& message) {
   static constexpr std::string_view gap = " ... ";
   static constexpr std::size_t half = (wire::most_message_bytes - gap.size()) / 2;
@@ -176,7 +176,7 @@ template void ServerPort::remove_after(HandleTable<ArrayEntry>&, Handle, std::ui
 template void ServerPort::remove_after(HandleTable<KernelEntry>&, Handle, std::uint64_t);
 template void ServerPort::remove_after(HandleTable<ApplicationEntry>&, Handle, std::uint64_t);
 
-/// Entries go without the lock: whoever owns them may be told.
+/// Entries are removed without the lock: their owners' destructors may run any code.
 void ServerPort::remove_freed() {
   std::vector<std::shared_ptr<const void>> gone;
   const std::lock_guard lock(mutex_);
@@ -184,7 +184,7 @@ void ServerPort::remove_freed() {
   for (auto each = freed_.begin(); each != waiting; each = freed_.erase(each)) {
     try {
       gone.push_back(each->second());
-    } catch (const InvalidInput&) {  // freed twice, or never there: nobody is left to be told
+    } catch (const InvalidInput&) {  // freed twice, or never there: there is no command to answer
     }
   }
   update_attention();
@@ -228,7 +228,7 @@ bool ServerPort::try_to_sleep() {
   if (!late_.empty()) completions_.announce_sleep();
   flush();
   update_stalled();
-  // Who is stalled is woken by a completion, or by the client's reading.
+  // A stalled client is woken by a completion, or when it reads.
   const bool is_any_due = !freed_.empty() && freed_.begin()->first <= last_job_.load(std::memory_order_relaxed);
   return violation_.empty() && !is_any_due && (stalled_ || !commands_.has_record());
 }
@@ -251,7 +251,7 @@ bool ServerPort::try_write(const LateCompletion& late) {
   try {
     return completions_.write({part_of(late.completion), std::as_bytes(std::span(late.message))});
   } catch (const PeerViolation& violation) {
-    violation_ = violation.what();  // the port server's thread says it: this one may be the session's
+    violation_ = violation.what();  // reported by the port server's thread: this one may be the session's
     attention_ = true;
     return true;
   }

@@ -31,7 +31,7 @@ struct PortLimits {
   std::uint64_t most_blocks = 1ull << 40;  ///< of a launch
 };
 
-/// What the client gets. The worker must close its own copies, or it never notices that the client has ended.
+/// The client's part of a port. The worker must close its copies, or it never notices the end of the client.
 struct ClientEnds {
   FileDescriptor memory;
   FileDescriptor doorbell;
@@ -64,19 +64,20 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   PortStatistics statistics() const;
 
   // For the port server's thread alone.
-  /// Hands on commands, at most so many, and flushes completions. How many there were. Throws PeerViolation. `scratch`
-  /// takes one command; clients share it, because the largest is a hundred times as long as most.
+  /// Passes on commands, at most so many, and flushes completions. Returns the number of commands. Throws
+  /// PeerViolation. `scratch` takes one command; clients share it, because the largest is a hundred times as long as
+  /// most.
   std::size_t serve(CommandSink& sink, std::size_t most_commands, std::span<std::byte> scratch);
-  /// Says that this side sleeps; false if there is something to do after all.
+  /// Announces the sleep of this side; false if there is something to do after all.
   bool try_to_sleep();
   void wake_up() { commands_.cancel_sleep(); }
   const Doorbell& doorbell() const { return doorbell_; }
 
   // For any thread.
   void complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) override;
-  /// From now on completions go nowhere, and the client sees that the worker hung up.
+  /// Drops completions from now on, and hangs up.
   void close();
-  /// To be rung when the port has become servable while its server may sleep. Set before the first command.
+  /// Sets the bell that is rung when the port needs service while its server may sleep. Set before the first command.
   void set_server_bell(std::shared_ptr<ServerBell> bell) { server_bell_ = std::move(bell); }
 
  private:
@@ -133,13 +134,13 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   RingWriter completions_;
   std::deque<LateCompletion> late_;  // the ring has no room for them
   std::vector<WaitingFence> fences_;
-  std::multimap<std::uint64_t, TakeEntry> freed_;  // by the job to look at before they are taken out
+  std::multimap<std::uint64_t, TakeEntry> freed_;  // by the job to read before they are removed
   std::condition_variable idle_;
   std::size_t unfinished_ = 0;  // jobs handed on
   std::size_t places_ = 0;      // taken from the pool
   bool stalled_ = false;        // commands may wait although the server sleeps
   bool closed_ = false;
-  std::string violation_;  // noticed by a thread that cannot say so
+  std::string violation_;  // found by a thread that cannot report it
   PortStatistics statistics_;
 };
 

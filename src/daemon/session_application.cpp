@@ -31,7 +31,7 @@ void SessionApplication::set_priority(int priority) {
   std::unique_lock lock(mutex_);
   application_.priority = priority;
   const std::optional<ApplicationId> number = is_withdrawn_ ? std::nullopt : number_;
-  lock.unlock();  // the session's thread answers, and may be waiting for who holds the lock
+  lock.unlock();  // the session's thread answers, and may be waiting for the lock
   if (number) session_.set_priority(*number, priority);
 }
 

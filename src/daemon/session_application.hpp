@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's application and the session's: it arrives there with its first launch, as policies expect.
+// Connects a client's application with the session's: it arrives there with its first launch, as policies expect.
 #pragma once
 
 #include <optional>
@@ -8,21 +8,21 @@
 
 namespace gpushare::daemon {
 
-/// Of any thread. The session outlives it.
+/// For any thread. The session outlives it.
 class SessionApplication {
  public:
   SessionApplication(Session& session, Application application)
       : session_(session), application_(std::move(application)) {}
 
   /// Its number in the session, where it arrives with its first operation, if it has not yet. Throws Cancelled once it
-  /// has been withdrawn, and InvalidInput where this first one cannot run, or cannot meet its terms: then it has not
-  /// come.
+  /// has been withdrawn, and InvalidInput where the first operation cannot run, or cannot meet its terms: then it has
+  /// not arrived.
   ApplicationId arrive_with(const Operation& operation);
   void withdraw();
-  /// A block of it does not end, as somebody has found who says `why`: the session fails.
+  /// A block of it does not end; `why` says how this was found. The session fails.
   void does_not_end(std::string why);
   bool is_withdrawn();
-  /// Throws PolicyError where the policy has no use for this priority.
+  /// Throws PolicyError where the policy does not accept this priority.
   void set_priority(int priority);
   const std::string& name() const { return application_.name; }
 

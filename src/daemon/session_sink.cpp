@@ -23,16 +23,15 @@ JobStatus status_of(JobFate fate) {
   return fate == JobFate::Suspect ? JobStatus::Suspect : JobStatus::Retryable;
 }
 
-/// What the session itself has failed with says nothing of a job that may be submitted again, and every client is told
-/// it once.
+/// A failure of the session says nothing about a job that may be submitted again, and every client is told once.
 JobOutcome outcome_of(JobFate fate, const std::exception_ptr& error, const std::exception_ptr& of_session) {
   const JobStatus status = status_of(fate);
   const bool says_nothing = status == JobStatus::Retryable && error == of_session;
   return {.status = status, .message = says_nothing ? "" : text_of(error)};
 }
 
-/// When the job began, as CLOCK_MONOTONIC counts: the time since then is the same on every clock, but for a simulated
-/// device's that falls behind. 0: it never did.
+/// When the job began, on CLOCK_MONOTONIC: the time since then is the same on every clock, except for a simulated
+/// device that falls behind. 0: it never did.
 std::int64_t start_of(const gpushare::JobEnd& end, std::int64_t told, std::int64_t accepted) {
   return end.began ? std::max(told - (end.now - *end.began).count(), accepted) : 0;
 }
@@ -84,7 +83,7 @@ void SessionSink::submit(Submitted&& command, Operation operation, std::shared_p
     command.reply.complete({.status = JobStatus::Withdrawn, .message = cancelled.what()});
   } catch (const InvalidInput&) {
     throw;
-  } catch (const std::exception&) {  // of the session, and so of somebody's earlier job
+  } catch (const std::exception&) {  // an error of the session, caused by an earlier job
     command.reply.complete(outcome_of(JobFate::NotRun, std::current_exception(), session_.failure()));
   }
 }
@@ -93,7 +92,7 @@ void SessionSink::job_ended(const gpushare::JobEnd& end) {
   const std::int64_t told = monotonic_now();
   std::unique_lock lock(mutex_);
   const auto found = unfinished_.find(end.job);
-  if (found == unfinished_.end()) return;  // submitted by somebody else
+  if (found == unfinished_.end()) return;  // not submitted through this sink
   Command command = std::move(found->second);
   unfinished_.erase(found);
   lock.unlock();
@@ -115,8 +114,8 @@ void SessionSink::job_ended(const gpushare::JobEnd& end) {
   }
 }
 
-/// Whoever waits for the failure ends the process: so that is told last, and of the jobs first who is to blame. A
-/// client's ring may not hold all, and what it has not held by then is never told.
+/// The thread that waits for the failure ends the process, so the failure is published last, and culprits are the first
+/// jobs to be reported. A client's ring may not have room for all, and the rest is never reported.
 void SessionSink::session_failed(const SessionFailure& failure) {
   std::unique_lock lock(mutex_);
   auto unfinished = std::exchange(unfinished_, {});

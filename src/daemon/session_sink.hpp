@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients' commands go to a session (core/session), whichever device it is on, and the ends of its jobs back to them.
+// Passes clients' commands to a session (core/session) on any device, and the ends of its jobs back to them.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,15 @@
 
 namespace gpushare::daemon {
 
-/// What a session needs of a kernel: where KernelEntry::code points for this sink.
+/// The session's data of a kernel: KernelEntry::code points to it with this sink.
 struct SessionKernel {
   Kernel model;
-  /// What a launch of it is on the device; empty where that need not be said, as on a simulated one.
+  /// The launch in the device's form; empty where the device needs none, such as a simulated one.
   std::function<std::shared_ptr<const DeviceCode>(const LaunchCommand&)> code_of{};
 };
 
-/// Makes of a copy what it is on the device. Empty: arrays are host memory, and this process copies when the session
-/// says that the copy has ended.
+/// Converts a copy to the device's form. Empty: arrays are host memory, and this process copies when the session
+/// reports the end of the copy.
 using CopyCode = std::function<std::shared_ptr<const DeviceCode>(const CopyCommand&)>;
 
 struct SessionSinkOptions {
@@ -44,7 +44,7 @@ class SessionSink : public CommandSink, private SessionListener {
   /// Withdraws those of its applications that have submitted something.
   void client_gone(ClientId client) noexcept override;
 
-  /// What the session has failed with, once it has, and its jobs have been told. nullptr: it has not in time.
+  /// The session's failure, once its jobs have been told. nullptr: none in time.
   std::exception_ptr wait_failure(Duration timeout);
 
  private:

@@ -33,7 +33,7 @@ Driver driver_found() {
   GPUSHARE_INTERCEPTED(GPUSHARE_FIND)
   GPUSHARE_CALLED(GPUSHARE_FIND)
 #undef GPUSHARE_FIND
-  // What programs get from the driver need not be what it exports under the same name.
+  // Functions that programs get from the driver may differ from its exports of the same name.
 #define GPUSHARE_AS_PROGRAMS(name)                                      \
   look_up(found, #name, found.name, CU_GET_PROC_ADDRESS_LEGACY_STREAM); \
   look_up(found, #name, found.name##_ptsz, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);

@@ -5,7 +5,7 @@
 #include "intercept/cuda_api.hpp"
 
 // clang-format off
-// What this library takes the place of.
+// The functions that this library replaces.
 #define GPUSHARE_INTERCEPTED(F)                                                                                    \
   F(cuInit) F(cuGetProcAddress) F(cuGetProcAddress_v2)                                                             \
   F(cuLaunchKernel) F(cuLaunchKernel_ptsz) F(cuLaunchKernelEx) F(cuLaunchKernelEx_ptsz)                            \
@@ -24,7 +24,7 @@
   F(cuMemAllocAsync) F(cuMemAllocAsync_ptsz) F(cuMemAllocFromPoolAsync) F(cuMemAllocFromPoolAsync_ptsz)            \
   F(cuMemFreeAsync) F(cuMemFreeAsync_ptsz) F(cuMemCreate) F(cuMemRelease) F(cuMemGetInfo_v2) F(cuDeviceTotalMem_v2)
 
-// What it calls besides.
+// Further functions that it calls.
 #define GPUSHARE_CALLED(F)                                                                                         \
   F(cuThreadExchangeStreamCaptureMode) F(cuStreamIsCapturing) F(cuStreamGetCtx) F(cuStreamWriteValue64_v2)         \
   F(cuMemHostRegister_v2) F(cuMemHostGetDevicePointer_v2) F(cuCtxGetCurrent) F(cuDevicePrimaryCtxGetState)         \
@@ -34,7 +34,7 @@
 
 namespace gpushare::intercept {
 
-/// What a driver does not have is nullptr.
+/// A function that the driver does not have is nullptr.
 struct Driver {
 #define GPUSHARE_POINTER(name) decltype(&::name) name = nullptr;
   GPUSHARE_INTERCEPTED(GPUSHARE_POINTER)
@@ -50,7 +50,7 @@ CUresult call(CUresult (*function)(Parameters...), Parameters... arguments) {
   return function != nullptr ? function(arguments...) : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/// For our own calls, which a capture in some thread would otherwise forbid, and be spoilt by.
+/// For this library's calls, which a capture in some thread would otherwise forbid, and be invalidated by.
 class AllowedWhileCapturing {
  public:
   AllowedWhileCapturing() { call(real.cuThreadExchangeStreamCaptureMode, &mode_); }

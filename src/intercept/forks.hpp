@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forked process has of its parent's work with CUDA, and cannot use: each file forgets its own.
+// State of the parent that a forked process cannot use, as CUDA does not survive a fork: each file resets its part.
 #pragma once
 
 namespace gpushare::intercept {

@@ -13,12 +13,12 @@ using programs::LeaseState;
 using programs::ProgramPage;
 
 constexpr std::uint64_t spin_ns = 5'000;
-/// The mark that ends this wait comes within the limit, and a nap would leave the GPU without work.
+/// The mark that ends this wait comes within the limit, and sleeping would leave the GPU without work.
 constexpr std::uint64_t spin_for_mark_ns = 300'000;
 constexpr std::uint64_t nap_ns = 20'000;
-/// So often a thread that is held looks whether there is still a process to let it go.
+/// The interval at which a held thread checks whether a process that could release it still exists.
 constexpr std::uint64_t keeper_patience_ns = 100'000'000;
-/// So often a thread asks the driver about work under way, whose mark may have failed with the context.
+/// The interval at which a thread asks the driver about work under way: its mark may have been lost with the context.
 constexpr std::uint64_t mark_patience_ns = 10'000'000;
 
 bool is_over_limit(const StreamWords& words, Lease lease) {
@@ -36,7 +36,7 @@ void free_from_dead_keeper(ProgramPage& page) {
   wake_all(page.lease);
 }
 
-/// Where the stream has nothing left to do, or its context has failed and it never will.
+/// Notes the end of all work where the stream has none left, or its context has failed and the rest never ends.
 void note_idle_stream(StreamWords& words, CUstream stream) {
   const std::uint64_t launched = words.progress->launched;
   const AllowedWhileCapturing allowed;
@@ -106,7 +106,7 @@ class Wait {
 
 void obey(const Membership& member, StreamWords& words, CUstream stream, Lease lease) {
   if (!has_to_wait(words, lease) || is_capturing(stream)) return;
-  // What was launched since the last mark would never be known to have ended: it may have had a longer way to the next.
+  // The work launched since the last mark would never be known to have ended, as it may be short of the next mark.
   if (words.progress->launched.load(std::memory_order_relaxed) != words.marked.load(std::memory_order_relaxed)) {
     mark(member, words, stream);
   }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a launch waits for the lease.
+// The gate at which launches wait for the lease.
 #pragma once
 
-#include "intercept/streams.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 
-/// Waits as the lease says, which was this.
+/// Waits as this value of the lease requires.
 void obey(const Membership& member, StreamWords& words, CUstream stream, programs::Lease lease);
 
 /// To be called before a launch that is not captured. In the common case one load.

@@ -7,7 +7,7 @@
 namespace gpushare::intercept {
 namespace {
 
-/// What a name means from this version of CUDA on.
+/// The meaning of a name from this version of CUDA on.
 struct Meaning {
   const char* name;
   int since;
@@ -88,8 +88,8 @@ const Meaning* meaning_of(const char* name, int version) {
   return nullptr;
 }
 
-/// Whether the driver has found what it finds for CUDA as it was when this was written: a later version of a function
-/// may have other parameters.
+/// Is the function the one of the CUDA version that this was built for? One of a later version may have other
+/// parameters.
 bool is_known_version(const char* name, const void* function, int version, cuuint64_t flags) {
   if (version <= CUDA_VERSION) return true;
   void* known = nullptr;
@@ -98,7 +98,7 @@ bool is_known_version(const char* name, const void* function, int version, cuuin
   return known == function;
 }
 
-/// What the driver has found, or ours in its place. A name that this driver does not have stays unknown.
+/// Replaces a function that the driver has found by this library's. A name that the driver does not have stays unknown.
 void replace(CUresult result, const char* name, void** function, int version, cuuint64_t flags) {
   if (result != CUDA_SUCCESS || name == nullptr || function == nullptr || *function == nullptr) return;
   const Meaning* meaning = meaning_of(name, version);

@@ -64,7 +64,7 @@ ProgramPage* mapped_page(const char* path) {
                  programs::page_version);
 }
 
-/// Free slots, those of dead processes, and the one that this process had before an exec.
+/// Free slots, those of dead processes, and the slot that this process had before an exec.
 bool take(ProcessSlot& slot) {
   const std::int32_t self = getpid();
   std::int32_t holder = slot.pid.load();
@@ -92,11 +92,11 @@ ProcessSlot* taken_slot(ProgramPage& page) {
   return nullptr;
 }
 
-/// What the GPU has yet to write for a process that leaves does no harm: it is about work that has ended.
+/// Late writes of the GPU for a process that leaves do no harm: they report work that has ended.
 [[gnu::destructor]] void leave() {
   const Membership* left = membership.exchange(nullptr);
   joining = Joining::HasLeft;
-  // A process that was made without fork() has its parent's.
+  // A process that was made without fork() has a copy of its parent's membership.
   if (left == nullptr || left->slot->pid.load() != getpid()) return;
   left->slot->memory_bytes = 0;
   left->slot->streams = 0;  // or the next process with the slot would be credited with this process's work
@@ -104,7 +104,7 @@ ProcessSlot* taken_slot(ProgramPage& page) {
   left->slot->pid = 0;
 }
 
-/// The page is not touched: a parent that has pinned its slot may have kept that from its children.
+/// The page is not touched: a parent that has pinned its slot may have excluded it from its children's memory.
 void forget_parent() {
   membership = nullptr;
   joining = Joining::NotTried;
@@ -151,7 +151,7 @@ void release_dead_slots(ProgramPage& page) {
   for (ProcessSlot& slot : page.processes) {
     std::int32_t holder = slot.pid.load();
     if (holder == 0 || !programs::is_dead(holder)) continue;
-    // This process's own in between, so that no other one takes the slot before its memory is 0.
+    // This process's pid in between, so that no other process takes the slot before its memory is 0.
     if (!slot.pid.compare_exchange_strong(holder, getpid())) continue;
     slot.memory_bytes = 0;
     slot.streams = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// This process as one of the program's: the page that GPUSHARE_PROGRAM names, and the process's slot in it. It is taken
-// when CUDA is first used, and given back at the end. A forked process is none of the program's until it uses CUDA.
+// This process's membership in a program: the page that GPUSHARE_PROGRAM names, and the process's slot in it. The slot
+// is taken at the first use of CUDA, and released at the end. A forked process is no member until it uses CUDA.
 #pragma once
 
 #include <atomic>
@@ -25,12 +25,12 @@ inline const Membership* this_member() {
   return found != nullptr ? found : join();
 }
 
-/// Is it GPUSHARE_PROGRAM_VERBOSE?
+/// Is GPUSHARE_PROGRAM_VERBOSE set?
 bool is_verbose();
-/// A line on stderr.
+/// Writes a line to stderr.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
-/// Gives back the slots of processes that are dead: their memory is free.
+/// Frees the slots of dead processes: their memory is free already.
 void release_dead_slots(programs::ProgramPage& page);
 
 }  // namespace gpushare::intercept

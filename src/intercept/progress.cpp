@@ -69,7 +69,7 @@ std::uint64_t mark_interval_ns(programs::Lease lease) {
 
 void mark(const Membership& member, StreamWords& words, CUstream stream) {
   if (pinning == Pinning::Impossible) return;
-  // Of two marks the one with less must come first.
+  // Between two marks, the one with less must come first.
   if (words.is_being_marked.exchange(true, std::memory_order_acquire)) return;
   if (!is_capturing(stream)) {
     const AllowedWhileCapturing allowed;
@@ -83,7 +83,7 @@ void mark(const Membership& member, StreamWords& words, CUstream stream) {
   words.is_being_marked.store(false, std::memory_order_release);
 }
 
-/// A mark may come in between: it is written by a device.
+/// A mark may come in between: the GPU writes it.
 void note_end(StreamWords& words, std::uint64_t launched) {
   for (std::atomic<std::uint64_t>* each : {&words.progress->ended, &words.marked}) {
     std::uint64_t known = *each;

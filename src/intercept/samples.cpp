@@ -19,19 +19,19 @@ struct EventPair {
   CUevent last = nullptr;
   KnownLaunch* known = nullptr;
   std::uint64_t first_recorded_at_ns = 0;
-  std::uint64_t idle_ns = 0;  ///< that the stream has waited for the launch, behind the first event
+  std::uint64_t idle_ns = 0;  ///< the stream's wait for the launch, behind the first event
 };
 
-/// No kernel takes less.
+/// A lower limit for the time of a kernel.
 constexpr std::uint64_t shortest_ns = 500;
 
 constexpr int most_pairs = 64;
-/// Of one look: each asks the driver.
+/// Limit of events that one call reads: each asks the driver.
 constexpr int most_read = 4;
 
 std::array<EventPair, most_pairs> pairs;
 int next_to_read = 0;
-/// Only ever tried: a launch that finds it taken is not timed.
+/// Taken by try_lock() only: a launch that finds it taken is not timed.
 Lock choosing;
 
 EventPair& pair_of(int index) { return pairs[static_cast<std::size_t>(index)]; }
@@ -74,8 +74,8 @@ bool read_pair(const Membership& member, EventPair& pair) {
   return true;
 }
 
-/// With the lock. Where one is not ready others are likely not to be either; but the next look begins behind it, as it
-/// may be of a stream that waits for long.
+/// With the lock. Where one sample is not ready, others are likely not to be either; but the next call begins behind
+/// it, as its stream may wait for long.
 void read_some(const Membership& member) {
   for (int looked = 0, read = 0; looked < most_pairs && read < most_read; ++looked) {
     EventPair& pair = pair_of(next_to_read);
@@ -115,7 +115,7 @@ void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream
   }
 }
 
-/// Where the first event has passed already, the stream had nothing to do when it came, and then waited for the launch.
+/// If the first event has passed already, the stream was idle when the event came, and then waited for the launch.
 void Sample::end(CUstream stream) {
   EventPair& pair = pair_of(pair_);
   const AllowedWhileCapturing allowed;
@@ -138,7 +138,7 @@ void read_samples(const Membership& member) {
 void drop_samples() {
   const std::lock_guard lock(choosing);
   for (EventPair& pair : pairs) {
-    // A pair that is taken belongs to a launch that is being made: in a context that is still there.
+    // A taken pair belongs to a launch that is being made, so its context still exists.
     if (pair.state != PairState::Taken) pair.state = PairState::Empty;
   }
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that are timed: an event in front and one behind, read when both have passed, and never waited for.
+// Timed launches: with an event in front and one behind, read when both have passed, and never waited for.
 #pragma once
 
-#include "intercept/kernels.hpp"
-#include "intercept/streams.hpp"
+#include "intercept/calls/kernels.hpp"
+#include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {
 
-/// Whether the next launch of it is to be timed, after so many in all processes.
+/// Is the next launch to be timed, after so many samples of all processes?
 inline bool is_sampled(const Membership& member, KnownLaunch& known, std::uint64_t launches) {
   constexpr std::uint64_t always_up_to = 5;
   constexpr std::uint64_t one_in = 1024;
@@ -21,7 +21,7 @@ inline bool is_sampled(const Membership& member, KnownLaunch& known, std::uint64
 /// Around a launch: made before it; ends() once it has been made.
 class Sample {
  public:
-  /// Does nothing unless it is wanted, and where there is nothing to time with.
+  /// Does nothing unless the launch is to be timed and a pair of events is free.
   Sample(const Membership& member, KnownLaunch* known, CUstream stream, bool is_wanted) {
     if (is_wanted) begin(member, known, stream);
   }
@@ -43,10 +43,10 @@ class Sample {
   int pair_ = -1;
 };
 
-/// Reads some that have passed.
+/// Reads some samples with passed events.
 void read_samples(const Membership& member);
 
-/// A context is gone, and the events in it. Those in other contexts are given up as well.
+/// A context has ended, with its events. Those of other contexts are dropped as well.
 void drop_samples();
 
 }  // namespace gpushare::intercept

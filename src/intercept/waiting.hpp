@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How threads wait for words, of this process and of others. All of it by system calls that are no cancellation points.
+// Waiting for words of this and of other processes. Only by system calls that are no cancellation points.
 #pragma once
 
 #include <sched.h>
@@ -42,7 +42,7 @@ inline void pause_processor() {
 #endif
 }
 
-/// A lock for what is done seldom and shortly. A forked process unlocks it: the thread that held it is in its parent.
+/// A lock for rare and short sections. A forked process unlocks it: the thread that held it is in the parent.
 class Lock {
  public:
   bool try_lock() { return !is_taken_.exchange(true, std::memory_order_acquire); }

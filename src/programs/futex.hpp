@@ -13,7 +13,7 @@
 
 namespace gpushare::programs {
 
-/// Until it is woken, the word is another one, or the time is up; it may also return for no reason.
+/// Waits until it is woken, the word has another value, or the time is up; it may also return for no reason.
 inline void wait_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t at_most_ns) {
   const timespec timeout{.tv_sec = static_cast<time_t>(at_most_ns / 1'000'000'000),
                          .tv_nsec = static_cast<long>(at_most_ns % 1'000'000'000)};

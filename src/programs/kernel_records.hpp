@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the records of a program's kernels lie in its page, and what tells them apart: the same in every process and
-// run, so that a scheduler can put there beforehand what it knows of them.
+// The places of records of a program's kernels in its page, and their keys: the same in every process and run, so that
+// a scheduler can fill in earlier measurements beforehand.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct LaunchShape {
   friend bool operator==(const LaunchShape&, const LaunchShape&) = default;
 };
 
-/// What fits into a KernelRecord, with its zero.
+/// The part of a name that fits into a KernelRecord, with its zero.
 inline std::string_view cut_name(std::string_view name) {
   return {name.data(), std::min(name.size(), most_name_bytes - 1)};
 }
@@ -55,8 +55,8 @@ inline std::uint64_t kernel_key(std::string_view name, LaunchKind kind, const La
   return hash.value();
 }
 
-/// The place of the entry with this key: the first with it, or without any, of so many from key modulo their number on,
-/// the first one following the last one. Takes it. Nothing where all of these have other keys.
+/// Takes the place of the entry with this key: the first one that has it, or is empty, among so many places from key
+/// modulo their number on, cyclically. Nothing where all of these have other keys.
 template <class Entries>
 std::optional<std::size_t> place_of(Entries& entries, std::uint64_t key, std::size_t places) {
   for (std::size_t step = 0; step < std::min(places, entries.size()); ++step) {
@@ -77,8 +77,8 @@ void put_text(std::array<char, size>& to, std::string_view text) {
 /// Where kernels with very many shapes have filled the page around a key, the shapes of a kernel share one record.
 constexpr std::size_t most_places_for_a_shape = 64;
 
-/// The record of this kernel in this shape, made if it is not there: at its place as place_of has it, of
-/// `most_places_for_a_shape`; else that of the kernel with no shape, of all places. Nothing where the page is full.
+/// The record of this kernel in this shape, made if it does not exist: at its place according to place_of, among
+/// `most_places_for_a_shape`; else that of the kernel with no shape, among all places. Nothing where the page is full.
 inline std::optional<std::size_t> record_of(ProgramPage& page, std::string_view name, LaunchKind kind,
                                             LaunchShape shape, std::uint32_t library) {
   auto place = place_of(page.kernels, kernel_key(name, kind, shape), most_places_for_a_shape);
@@ -88,7 +88,7 @@ inline std::optional<std::size_t> record_of(ProgramPage& page, std::string_view 
   }
   if (!place) return std::nullopt;
   KernelRecord& record = page.kernels[*place];
-  // Two that find it without a name at the same time write the same there.
+  // Two processes that find it without a name at the same time write the same name.
   if (record.is_named.load(std::memory_order_acquire) == 0) {
     record.kind = kind;
     record.grid = shape.grid;

@@ -12,7 +12,7 @@
 namespace gpushare::programs {
 namespace {
 
-/// Up to its end, which need not be there: programs write it.
+/// The text up to its end, or up to the size where there is no end: programs write it.
 template <std::size_t size>
 std::string text_of(const std::array<char, size>& bytes) {
   return {bytes.begin(), std::ranges::find(bytes, '\0')};
@@ -38,7 +38,7 @@ void PageKeeper::release_dead() {
   for (ProcessSlot& slot : page().processes) {
     std::int32_t pid = slot.pid.load();
     if (pid <= 0 || !is_dead(pid)) continue;
-    // Its own in between, so that no process takes the place before its memory is 0.
+    // The keeper's pid in between, so that no process takes the place before its memory is 0.
     if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
     slot.memory_bytes.store(0);
     slot.streams.store(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of `gpushare run`: it makes a program's page, gives predictions to it, frees the program where the server
-// has gone and the places of processes that have died, and reads what was launched.
+// The part of `gpushare run`: it makes a program's page, writes predictions to it, releases the program where the
+// server has gone and the places of processes that have died, and reads the launches.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct KernelSummary {
   std::uint64_t predicted_ns = 0;
 };
 
-/// Of all its processes so far.
+/// Totals over all of a program's processes so far.
 struct ProgramTotals {
   std::uint64_t launches = 0;
   std::uint64_t held_ns = 0;
@@ -40,17 +40,17 @@ class PageKeeper {
   PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_hold_ns);
 
   int descriptor() const { return memory_.descriptor(); }
-  /// Nothing holds the program any more, until a scheduler does.
+  /// Releases the program, until a scheduler holds it.
   void free_program();
-  /// Gives back the places of processes that have ended without doing so.
+  /// Frees the places of processes that have ended without doing so.
   void release_dead();
-  /// Those that use CUDA now.
+  /// The processes that use CUDA now.
   std::vector<std::int32_t> processes() const;
   std::uint64_t memory_bytes() const;
   ProgramTotals totals() const;
-  /// All that were launched, in the order in which they came.
+  /// All launched kernels, in order of first launch.
   std::vector<KernelSummary> kernels() const;
-  /// What launches of this kernel take, as it was measured in an earlier run. Nothing happens where the page is full.
+  /// The duration of this kernel's launches, measured in an earlier run. Ignored where the page is full.
   void predict(std::uint64_t key, std::uint64_t ns);
 
  private:

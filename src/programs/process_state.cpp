@@ -12,7 +12,8 @@
 namespace gpushare::programs {
 namespace {
 
-/// What follows the command's name, which may hold anything: the state, 16 numbers, and that of the threads.
+/// The text behind the command's name, which may contain any characters: the state, 16 numbers, and that of the
+/// threads.
 constexpr const char* behind_name = ") %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %d";
 
 /// A first thread may end before the others do, and is a zombie then as well.

@@ -10,7 +10,7 @@
 namespace gpushare::programs {
 namespace {
 
-/// A program may say that it has done anything: what it is credited with between two looks stays within this.
+/// A program can write any numbers: its credit between two polls is limited to this.
 constexpr std::uint64_t most_at_once_ns = 3'600'000'000'000;
 
 constexpr Duration most_ever = std::chrono::hours(100 * 365 * 24);
@@ -18,10 +18,10 @@ constexpr Duration most_ever = std::chrono::hours(100 * 365 * 24);
 /// Marks come every 200 us of a stream's work where others are there.
 constexpr Duration most_without_mark(250'000);
 
-/// Before anything is known of a program.
+/// The assumed duration of a program's first piece of work.
 constexpr std::int64_t first_piece_ns = 100'000'000;
 
-/// wait_for_piece() looks so often whether it is to end: a hostile program may take the wake-up for itself.
+/// The interval at which wait_for_piece() checks whether it is to end: a hostile program may intercept the wake-up.
 constexpr std::uint64_t longest_sleep_ns = 200'000'000;
 
 }  // namespace
@@ -35,7 +35,7 @@ Program::Program(daemon::SharedMemory memory)
           "this is no page of a program, or one of another release of gpushare");
 }
 
-Work Program::look() {
+Work Program::poll() {
   Work work;
   Duration added{};
   for (std::size_t number = 0; number < most_processes; ++number) {
@@ -80,7 +80,7 @@ void Program::write_lease(Lease lease) {
 bool Program::is_busy_after_all() {
   const Duration before = launched_;
   page().is_known_busy.store(0);
-  if (look().launched == before) return false;
+  if (poll().launched == before) return false;
   page().is_known_busy.store(1);
   return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An unmodified program as the scheduler sees it: how much work it has handed to the GPU and how much of that has
-// ended, and a lease that says whether it may go on.
+// The scheduler's view of an unmodified program: the work that it has handed to the GPU, the part that has ended, and a
+// lease that says whether it may launch.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 
 namespace gpushare::programs {
 
-/// Predicted GPU time, as the program's own processes count it.
+/// Predicted GPU time, as counted by the program's processes.
 struct Work {
   Duration launched{};      ///< since the program came
-  Duration under_way{};     ///< of that, what is not known to have ended
-  Duration beyond_marks{};  ///< of that, what has not ended before a mark says so: marks come more often
+  Duration under_way{};     ///< the part of it that is not known to have ended
+  Duration beyond_marks{};  ///< the part beyond the mark interval: it has not ended before a mark shows it
   bool is_awaited = false;  ///< a thread of the program waits for it
 };
 
@@ -30,29 +30,29 @@ class Program {
   /// The memory that `gpushare run` has made. Throws InvalidInput where it is none.
   explicit Program(daemon::SharedMemory memory);
 
-  /// For the scheduler's thread alone: it remembers what each process had done at the last look.
-  Work look();
+  /// For the scheduler's thread alone: the state of each process at the last poll is remembered.
+  Work poll();
   /// Wakes the threads that wait, unless nothing has changed.
   void set_lease(Lease lease);
 
-  /// Has a process launched since the scheduler had said that the program has nothing to do?
+  /// Has a process launched since the scheduler had marked the program as idle?
   bool is_busy() const { return page().is_known_busy.load() != 0; }
   /// From now on the next launch wakes wait_busy(). True where one has come meanwhile: then nothing has changed.
   bool is_busy_after_all();
-  /// Until the program has work and no piece of it is with the scheduler, or the port closes: then false.
+  /// Waits until the program has work and no piece of it is with the scheduler, or the port closes: then false.
   bool wait_for_piece();
-  /// The piece of work that was handed to the scheduler is over. From any thread.
+  /// The piece of work that was handed to the scheduler has ended. From any thread.
   void piece_ended();
-  /// Ends wait_for_piece(), for good; the program goes on without a scheduler.
+  /// Ends wait_for_piece(), for good; the program continues without a scheduler.
   void release();
 
-  /// A guess at the next piece of work: as long as those before it.
+  /// An estimate of the next piece of work, from earlier ones.
   Duration usual_piece() const { return Duration(usual_piece_ns_.load()); }
   void note_piece(Duration work);
 
-  /// For how much of the time it keeps the GPU busy when it may launch as it likes; 1 where that is not known.
+  /// The share of the time for which it keeps the GPU busy when it may launch freely; 1 where that is not known.
   double busy_ratio() const { return busy_ratio_.load(); }
-  /// So much GPU time in so much time. What was seen while others ran is less than what it would be alone.
+  /// Adds a measurement: so much GPU time in so much time. While others run, the value is less than it would be alone.
   void note_busy(Duration gpu, Duration time, bool was_alone);
 
  private:
@@ -79,13 +79,13 @@ class Program {
   bool is_released_ = false;
 };
 
-/// All that are there at present, for the device that schedules them and for the ports that bring them.
+/// All present programs, for the device that schedules them and for the ports that serve them.
 class Programs {
  public:
   void add(const std::shared_ptr<Program>& program);
   void remove(const std::shared_ptr<Program>& program);
   std::vector<std::shared_ptr<Program>> all() const;
-  /// Called in any thread when one has come or gone; empty: nothing is to be called any more.
+  /// The function that any thread calls when a program has come or gone; empty: none from now on.
   void on_change(std::function<void()> call);
 
  private:

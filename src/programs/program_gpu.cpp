@@ -13,25 +13,24 @@ constexpr int program_sms = 8;
 constexpr int threads_per_sm = 1024;
 constexpr int most_blocks_per_sm = 16;
 
-/// A program that keeps the GPU busy for longer than this has it to itself: beside another one, which cannot go on
-/// before the GPU changes between them, both would be slower.
+/// A program that keeps the GPU busy for longer than this share gets it exclusively: together with another one, which
+/// cannot continue before the GPU switches between them, both would be slower.
 constexpr double busy_alone = 0.6;
 constexpr double busy_margin = 1.2;
-/// How busy a program keeps the GPU is noted over so much time.
+/// The interval over which a program's use of the GPU is measured.
 constexpr Duration busy_window(20'000'000);
 
-/// While a program is held, or another one waits, what happens is looked for so often. Less often where nothing that
-/// happens changes a lease.
+/// The poll interval while a program is held, or another one waits. Longer where no event would change a lease.
 constexpr Duration pause_in_contention(50'000);
 constexpr Duration pause_beside_others(250'000);
 constexpr Duration pause_alone(1'000'000);
 
-/// A piece may take longer than those before it did: it gets more blocks than these had, and ends when it ends.
+/// A piece may take longer than earlier ones: then it gets more blocks.
 constexpr double margin_ratio = 1.5;
 constexpr double most_blocks = 1e6;
 
-/// What a mark would tell has not ended before it does; the rest has when it should have, by prediction. But marks may
-/// not come at all, as where the driver refuses them.
+/// Work that only a mark can show has not ended before that; other work ends when predicted. But there may be no marks
+/// at all, as where the driver rejects them.
 constexpr int patience_ratio = 4;
 
 }  // namespace
@@ -85,7 +84,7 @@ void ProgramGpu::submit(const Submission& submission) {
               .blocks = launch->blocks,
               .threads = launch->kernel.needs.threads,
               .measured_at = time,
-              .work = code->program->look(),
+              .work = code->program->poll(),
               .changed = time};
   piece.launched_before = piece.work.launched - piece.work.under_way;
   pieces_.push_back(std::move(piece));
@@ -127,7 +126,7 @@ std::optional<Event> ProgramGpu::next_event(std::optional<Time> deadline) {
       if (std::exchange(is_woken_, false)) return std::nullopt;
     }
     const Time time = now();
-    look(time);
+    poll(time);
     if (!events_.empty()) continue;
     if (deadline && time >= *deadline) return std::nullopt;
     const bool goes_on = std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
@@ -145,19 +144,19 @@ std::optional<Event> ProgramGpu::take_event() {
   return event;
 }
 
-void ProgramGpu::look(Time now) {
-  for (Piece& piece : pieces_) look_at(piece, now);
+void ProgramGpu::poll(Time now) {
+  for (Piece& piece : pieces_) poll(piece, now);
   forget_ended();
   share_out(now);
 }
 
-void ProgramGpu::look_at(Piece& piece, Time now) {
-  const Work work = piece.program->look();
+void ProgramGpu::poll(Piece& piece, Time now) {
+  const Work work = piece.program->poll();
   if (work.launched != piece.work.launched || work.under_way != piece.work.under_way) piece.changed = now;
   piece.work = work;
-  const bool is_quiet = has_ended_by_prediction(piece, now);
+  const bool is_idle = has_ended_by_prediction(piece, now);
   if (piece.held_since) {
-    if (is_quiet || now - *piece.held_since >= settings_.drain_patience) end_all_blocks(piece, now);
+    if (is_idle || now - *piece.held_since >= settings_.drain_patience) end_all_blocks(piece, now);
   } else {
     const Duration done = work.launched - work.under_way - piece.launched_before;
     for (std::size_t sm = 0; sm < sms_.size() && done - piece.credited >= settings_.block; ++sm) {
@@ -166,7 +165,7 @@ void ProgramGpu::look_at(Piece& piece, Time now) {
       piece.credited += settings_.block;
     }
     if (now - piece.measured_at >= busy_window) note_busy(piece, now);
-    if (piece.resident() > 0 && is_quiet && now - piece.changed >= settings_.idle_after &&
+    if (piece.resident() > 0 && is_idle && now - piece.changed >= settings_.idle_after &&
         !piece.program->is_busy_after_all()) {
       note_busy(piece, piece.changed);
       end_all_blocks(piece, now);
@@ -183,11 +182,11 @@ void ProgramGpu::look_at(Piece& piece, Time now) {
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
   const Duration under_way = piece.work.under_way;
   if (piece.work.is_awaited && under_way > Duration{}) return false;
-  const Duration quiet = now - piece.changed;
-  return quiet >= (piece.work.beyond_marks == Duration{} ? under_way : patience_ratio * under_way);
+  const Duration unchanged = now - piece.changed;
+  return unchanged >= (piece.work.beyond_marks == Duration{} ? under_way : patience_ratio * under_way);
 }
 
-/// What a program does beside another one says less of it, and while it is held nothing.
+/// Measurements beside another program count for less, and none are made while the program is held.
 void ProgramGpu::note_busy(Piece& piece, Time now) {
   const Duration done = piece.work.launched - piece.work.under_way - piece.launched_before;
   piece.program->note_busy(done - piece.measured_done, now - piece.measured_at, piece.was_alone);
@@ -206,7 +205,8 @@ int ProgramGpu::threads_on(SmId sm) {
   return threads;
 }
 
-/// Whose blocks may be on the SM, in order of rank: as many as fit. One that does not fit keeps the rest for itself.
+/// The launches that may have blocks on the SM, in order of rank, as many as fit. One that does not fit keeps the rest
+/// free.
 std::vector<OperationId> ProgramGpu::claims(SmId sm) {
   std::vector<OperationId> found;
   int room = threads_per_sm;

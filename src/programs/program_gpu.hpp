@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPU as unmodified programs share it: a device whose launches are pieces of a program's work, which knows no CUDA.
-// It says by leases which programs may launch, and learns from what they have launched and what of it has ended.
+// The GPU as shared by unmodified programs: a device that runs pieces of a program's work as launches, without using
+// CUDA itself. By leases it controls which programs may launch, and it reads what they have launched and what has
+// ended.
 //
-// A piece begins with a program's first launch after a pause and ends with the next pause. Its blocks are what policies
-// count by: with every millisecond of GPU time, as predicted, one ends. A program whose piece has lost all its SMs is
-// held; once what it had under way has ended, its blocks have ended too, and the SMs are others'.
+// A piece begins with a program's first launch after a pause and ends with the next pause. Its blocks are units for
+// policies: one ends with every millisecond of predicted GPU time. A program is held when its piece has lost all its
+// SMs; when its work under way has ended, its blocks have ended too, and its SMs are free.
 //
-// A block takes as much of an SM as its program keeps of the GPU busy, so that programs which leave the GPU idle,
-// because their hosts are slower, may run together under any policy. Of these the hardware decides whose kernels run
-// when: how many SMs each has is not enforced.
+// A block takes as much of an SM as its program uses of the GPU, so that programs that leave the GPU idle, because
+// their hosts are slower, may run together under any policy. The hardware schedules the kernels of these: how many SMs
+// each has is not enforced.
 #pragma once
 
 #include <condition_variable>
@@ -23,19 +24,20 @@ namespace gpushare::programs {
 struct ProgramGpuSettings {
   Duration block{1'000'000};            ///< GPU time of one block
   Duration idle_after{300'000};         ///< a program that has launched nothing for so long has ended its piece
-  Duration drain_patience{50'000'000};  ///< of a program that is held, its SMs are others' after that, ended or not
-  std::uint32_t limit_us = 500;         ///< predicted work that a program has under way where others are there
+  Duration drain_patience{50'000'000};  ///< after this the SMs of a held program are free in any case
+  std::uint32_t limit_us = 500;         ///< limit of a program's predicted work under way beside others
 };
 
-/// What is submitted for a piece of work.
+/// The device code of a piece of work.
 struct PieceCode final : DeviceCode {
   explicit PieceCode(std::shared_ptr<Program> of) : program(std::move(of)) {}
   std::shared_ptr<Program> program;
 };
 
-/// A device of eight SMs, each with room for a block of one program that keeps the GPU busy, or of several that do not.
+/// A device of eight SMs, each with room for one block of a program that keeps the GPU busy, or for several blocks of
+/// programs that do not.
 Device program_device(const std::string& name);
-/// What a piece of this program's work is to policies.
+/// The kernel by which policies know pieces of this program's work.
 Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings);
 
 class ProgramGpu final : public LiveGpu {
@@ -71,8 +73,8 @@ class ProgramGpu final : public LiveGpu {
     Duration measured_done{};    ///< GPU time and time up to which its program's share of the GPU has been noted
     Time measured_at{};
     bool was_alone = true;  ///< since then
-    Work work{};            ///< at the last look
-    Time changed{};         ///< when that last became another one
+    Work work{};            ///< at the last poll
+    Time changed{};         ///< the last change of it
     std::optional<Time> held_since{};
     bool has_ended = false;
 
@@ -86,8 +88,8 @@ class ProgramGpu final : public LiveGpu {
   using Sm = std::vector<Resident>;  // a block of each piece at most
 
   Piece* find(OperationId id);
-  void look(Time now);
-  void look_at(Piece& piece, Time now);
+  void poll(Time now);
+  void poll(Piece& piece, Time now);
   bool has_ended_by_prediction(const Piece& piece, Time now) const;
   void share_out(Time now);
   std::vector<OperationId> claims(SmId sm);
@@ -119,7 +121,7 @@ class ProgramGpu final : public LiveGpu {
   bool is_woken_ = false;
 };
 
-/// To open sessions on. `programs` are those that there are at any time.
+/// A device for sessions. `programs` are the present ones at any time.
 LiveDevice program_live_device(const Device& device, std::shared_ptr<Programs> programs,
                                ProgramGpuSettings settings = {});
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory by which a program that was started with `gpushare run`, and the scheduler, talk: all processes of the
-// program map it, `gpushare run` does, and the server does. It holds numbers alone, and no side trusts those of
-// another.
+// The memory through which a program that was started with `gpushare run` communicates with the scheduler: all
+// processes of the program map it, `gpushare run` does, and the server does. It holds numbers alone, and each side
+// checks the numbers of the others.
 //
-// To launch, a process reads `lease` and, if that lets it, launches; no system call, lock or event is needed. What it
-// has launched and what of it has ended, in predicted nanoseconds, stands in one pair of words per stream; the second
-// is written by the GPU.
+// To launch, a process reads `lease` and, if that permits, launches, without a system call, lock or event. Its launched
+// and its ended work, in predicted nanoseconds, are one pair of words per stream; the GPU writes the second one.
 #pragma once
 
 #include <array>
@@ -15,9 +14,9 @@
 
 namespace gpushare::programs {
 
-/// What the scheduler lets a program do. The two low bits of `ProgramPage::lease`.
+/// A program's permission to launch. The two low bits of `ProgramPage::lease`.
 enum class LeaseState : std::uint32_t {
-  Free = 0,     ///< no other program is there: launch, and mark progress seldom
+  Free = 0,     ///< no other program has work: launch, and mark progress seldom
   Limited = 1,  ///< launch, with so much predicted work under way per stream at most
   Held = 2,     ///< wait before the next launch
 };
@@ -35,36 +34,36 @@ struct Lease {
 constexpr std::uint64_t page_magic = 0x3165726168737067;  // "gpshare1"
 constexpr std::uint32_t page_version = 1;
 constexpr std::size_t most_processes = 64;
-constexpr std::size_t most_streams = 64;  ///< of a process, with words of their own; the others share these
+constexpr std::size_t most_streams = 64;  ///< the streams of a process with separate words; further ones share these
 constexpr std::size_t most_kernels = 4096;
 constexpr std::size_t most_name_bytes = 512;
 
-/// Predicted work in one stream since its process began, in ns. On lines of their own: the GPU writes `ended`.
+/// Predicted work in one stream since its process began, in ns. On separate cache lines: the GPU writes `ended`.
 struct StreamProgress {
   alignas(64) std::atomic<std::uint64_t> launched;
   alignas(64) std::atomic<std::uint64_t> ended;  ///< as `launched` was when the stream came to its last mark
 };
 
 /// A process of the program that has used CUDA. Free where `pid` is 0; a process takes it by compare-and-swap, also
-/// from one that is dead. What it then finds is set to 0, but for the last four: those add up all processes that had
-/// the slot.
+/// from a dead process. Its fields are then set to 0, except for the last four, which are totals over all processes
+/// that had the slot.
 struct ProcessSlot {
   alignas(64) std::atomic<std::int32_t> pid;
   std::atomic<std::uint32_t> streams;         ///< how many of `progress` are in use, from the first
-  std::atomic<std::uint32_t> waiting;         ///< threads that wait for the GPU, as by cuStreamSynchronize
-  std::atomic<std::uint64_t> last_launch_ns;  ///< on CLOCK_MONOTONIC, kept where the clock was read anyway
+  std::atomic<std::uint32_t> waiting;         ///< threads that wait for the GPU, for example in cuStreamSynchronize
+  std::atomic<std::uint64_t> last_launch_ns;  ///< on CLOCK_MONOTONIC, stored where the clock is read anyway
   std::atomic<std::uint64_t> memory_bytes;    ///< of device memory that it has
   std::atomic<std::uint64_t> launches;        ///< of kernels and graphs
   std::atomic<std::uint64_t> held_ns;         ///< its threads have waited for the lease
   std::atomic<std::uint64_t> limited_ns;      ///< its threads have waited for work under way
-  std::atomic<std::uint64_t> let_go;          ///< waits that the longest hold has ended
+  std::atomic<std::uint64_t> let_go;          ///< waits that ended after the longest hold
   std::array<StreamProgress, most_streams> progress;
 };
 
 enum class LaunchKind : std::uint32_t { Kernel = 1, Cooperative = 2, Cluster = 3, Graph = 4 };
 
-/// A kernel with a shape, or a graph. Taken by compare-and-swap of `key`, which is never 0 and is made of all that
-/// tells them apart (kernel_records.hpp); `is_named` says that the rest is there.
+/// A kernel with a shape, or a graph. Taken by compare-and-swap of `key`, which is never 0 and is a hash of all
+/// distinguishing fields (kernel_records.hpp); `is_named` says that the other fields are set.
 struct KernelRecord {
   alignas(64) std::atomic<std::uint64_t> key;
   std::atomic<std::uint32_t> is_named;
@@ -82,7 +81,7 @@ struct KernelRecord {
 
 constexpr std::size_t most_libraries = 64;
 constexpr std::size_t most_library_bytes = 64;
-/// The file whose code makes the launch, without its folder. Taken as kernels are, by `key`, a hash of the name.
+/// The file that contains the launching code, without its folder. Taken like kernels, by `key`, a hash of the name.
 struct LibraryName {
   std::atomic<std::uint64_t> key;
   std::array<char, most_library_bytes - 8> name;
@@ -91,14 +90,14 @@ struct LibraryName {
 struct ProgramPage {
   std::uint64_t magic;
   std::uint32_t version;
-  std::int32_t keeper_pid;           ///< the process of `gpushare run`: where that has gone, nothing holds the program
+  std::int32_t keeper_pid;           ///< the process of `gpushare run`: when it has ended, no lease holds the program
   std::uint64_t memory_limit_bytes;  ///< 0: none
-  std::uint64_t longest_hold_ns;     ///< a launch that has waited for so long goes
+  std::uint64_t longest_hold_ns;     ///< a launch that has waited for so long is made
 
   /// Written by the scheduler; a futex for threads that wait. `keeper_pid` frees it where the server has gone.
   alignas(64) std::atomic<std::uint32_t> lease;
-  /// 1: the scheduler knows that the program has work. Where it is 0, a process that has launched sets it and wakes
-  /// the thread that waits for it (a futex). The scheduler clears it, and then looks once more at `launched`.
+  /// 1: the scheduler knows that the program has work. Where it is 0, a process that has launched sets it and wakes the
+  /// thread that waits for it (a futex). The scheduler clears it, and then reads `launched` once more.
   std::atomic<std::uint32_t> is_known_busy;
 
   alignas(64) std::array<ProcessSlot, most_processes> processes;

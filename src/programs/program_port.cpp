@@ -33,7 +33,7 @@ void ProgramPort::serve() {
       const Launch piece = piece_of(application_->name(), *program_, settings_);
       const ApplicationId number = application_->arrive_with(piece);
       session_.submit(number, piece, std::make_shared<PieceCode>(program_));
-    } catch (const std::exception&) {  // cancelled, or the session has failed: the program goes on by itself
+    } catch (const std::exception&) {  // cancelled, or the session has failed: the program runs unscheduled
       programs_->remove(program_);
       return;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a program and the session that schedules it: a thread that submits a piece of work whenever the program has
-// something to do.
+// Connects a program with the session that schedules it: a thread that submits a piece of work whenever the program has
+// work.
 #pragma once
 
 #include <exception>
@@ -14,14 +14,14 @@ namespace gpushare::programs {
 
 class ProgramPort {
  public:
-  /// `application`: what the program is in the session, whose device is a ProgramGpu with these `programs`.
+  /// `application`: the program's application in the session, which runs on a ProgramGpu with these `programs`.
   ProgramPort(Session& session, std::shared_ptr<daemon::SessionApplication> application,
               std::shared_ptr<Programs> programs, std::shared_ptr<Program> program, ProgramGpuSettings settings = {});
   ProgramPort(const ProgramPort&) = delete;
   ProgramPort& operator=(const ProgramPort&) = delete;
   ~ProgramPort() { close(); }
 
-  /// The program goes on without a scheduler, and its application is withdrawn.
+  /// The program continues without a scheduler, and its application is withdrawn.
   void close();
 
  private:

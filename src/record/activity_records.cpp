@@ -106,7 +106,7 @@ DeviceRecord device(const CUpti_ActivityDevice5& seen) {
 
 std::string readable(const char* name) {
   if (name == nullptr) return "(no name)";
-  // Without the mark it is a C function's: "f" would be read as the type float.
+  // Without the prefix it is a C function's name: "f" would be demangled as the type float.
   if (std::string_view(name).substr(0, 2) != "_Z") return std::string(name).substr(0, longest_name);
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From CUPTI's records of what has happened to those of the trace.
+// Converts CUPTI's activity records to those of the trace.
 #pragma once
 
 #include <cupti_activity.h>
@@ -13,7 +13,7 @@
 
 namespace gpushare::recording {
 
-/// The kernels' names that the file has, or will have with a batch that somebody else is about to write.
+/// The names of kernels that the file has, or will have with a batch that another thread is about to write.
 class KernelNames {
  public:
   /// The number of this name (mangled); adds its record where it is new. May be called by several threads.
@@ -24,10 +24,10 @@ class KernelNames {
   std::unordered_map<std::string, std::uint32_t> numbers_;
 };
 
-/// The name as in the source, cut where it is absurdly long; itself where it is not mangled.
+/// The name as in the source, cut where it is extremely long; unchanged where it is not mangled.
 std::string readable(const char* name);
 
-/// Adds what this activity is in the trace. Kinds that nobody asked for are left out.
+/// Adds the activity to the trace's records. Kinds that were not enabled are left out.
 void add_activity(const CUpti_Activity& activity, KernelNames& names, RecordBatch& batch);
 
 }  // namespace gpushare::recording

@@ -16,7 +16,7 @@ void* open_cupti(const std::string& path) {
   throw CuptiError("cannot open " + path + ": " + (reason != nullptr ? reason : "no reason given"));
 }
 
-/// Two of them in one process do not work: where the program has one, it is that one.
+/// Two copies in one process do not work: where the program has one, it is used.
 void* loaded_or_opened(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return handle;

@@ -31,14 +31,14 @@ struct CuptiError : std::runtime_error {
   F(cuptiGetVersion)                   \
   F(cuptiSubscribe)
 
-// What younger releases have.
+// Additions of later releases.
 #define GPUSHARE_ACTIVITY_EXTRAS(F) \
   F(cuptiActivityEnableDriverApi)   \
   F(cuptiActivityEnableRuntimeApi)
 
 struct CuptiActivity {
-  /// Opens the library at this path, or one that the process has already. Throws CuptiError unless it is of the major
-  /// release whose records this was built for.
+  /// Opens the library at this path, or one that the process has loaded already. Throws CuptiError unless it is of the
+  /// major release that this was built for.
   explicit CuptiActivity(const std::string& path);
 
   /// Throws CuptiError naming the call unless it succeeded.

@@ -34,7 +34,7 @@ std::chrono::nanoseconds monotonic_time() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
-/// The program's signals are for its own threads.
+/// Blocks the program's signals, which are for its threads.
 class NoSignals {
  public:
   NoSignals() {

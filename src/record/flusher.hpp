@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that flushes now and then, and a last time when the process ends. Whoever ends the process only asks for
-// that and waits: it may be a signal's handler, on a thread that holds any lock, malloc's or CUDA's included.
+// A thread that flushes now and then, and a last time when the process ends. The thread that ends the process only
+// requests that and waits: it may be a signal's handler, on a thread that holds any lock, malloc's or CUDA's included.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,11 @@ namespace gpushare::recording {
 /// Lives as long as the process: its thread is never joined.
 class Flusher {
  public:
-  /// Calls `flush` each period and, asked to finish, `last_flush`; both on a thread of its own, on which no handler of
-  /// the program's signals runs. Neither may throw. Throws std::system_error where there can be no thread.
+  /// Calls `flush` each period and, on finish(), `last_flush`; both on a separate thread, which runs no handlers of
+  /// the program's signals. Neither may throw. Throws std::system_error where there can be no thread.
   void start(std::chrono::milliseconds period, std::function<void()> flush, std::function<void()> last_flush);
 
-  /// Has the last flush done and waits for it, at most so long; also where another thread has asked before. Does
+  /// Requests the last flush and waits for it, at most so long; also where another thread has requested it. Does
   /// nothing unless started. Async-signal-safe: takes no lock and no memory.
   void finish(std::chrono::milliseconds patience) noexcept;
 

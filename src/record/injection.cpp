@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library that `gpushare record` puts into a program. CUDA's driver opens it at its start (CUDA_INJECTION64_PATH)
 // and calls InitializeInjection. It is preloaded as well (LD_PRELOAD), for _exit alone: processes that leave by it, as
-// those of Python's multiprocessing do, call no exit handlers. Handlers of signals call _exit as well, whatever the
-// thread that they interrupt was about: here nothing is done on the calling thread but asking and waiting.
+// those of Python's multiprocessing do, call no exit handlers. Handlers of signals call _exit as well, at any point of
+// the thread that they interrupt, so the calling thread only makes a request and waits.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,8 +21,8 @@ using gpushare::recording::Recorder;
 /// Never destroyed: CUPTI's threads may call it until the process is gone.
 std::atomic<Recorder*> recorder = nullptr;
 
-/// A program may leave while it holds what the last flush needs, and then that never ends. Nobody who returns from
-/// main or calls exit should; a handler of a signal is likely to.
+/// A program may end while it holds a lock that the last flush needs, which then never ends. This should not happen on
+/// returns from main or calls of exit, but is likely in handlers of signals.
 constexpr std::chrono::seconds patience_at_exit(60);
 constexpr std::chrono::seconds patience_at_once(3);
 
@@ -39,7 +39,7 @@ void finish(std::chrono::milliseconds patience) {
 
 #define GPUSHARE_VISIBLE extern "C" __attribute__((visibility("default")))
 
-/// Called by CUDA's driver, once. Whatever happens, the program goes on.
+/// Called by CUDA's driver, once. The program runs on in any case.
 GPUSHARE_VISIBLE int InitializeInjection() {
   const char* folder = std::getenv("GPUSHARE_RECORD_FOLDER");
   const char* cupti = std::getenv("GPUSHARE_RECORD_CUPTI");

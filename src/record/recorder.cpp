@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "record/quiet_calls.hpp"
+#include "record/trivial_calls.hpp"
 
 namespace gpushare::recording {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
 constexpr std::size_t buffer_alignment = 8;
 
-/// A recording without some of these is still worth something; one without kernels is not.
+/// A recording without some of these is still useful; one without kernels is not.
 constexpr std::pair<CUpti_ActivityKind, const char*> besides_kernels[] = {
     {CUPTI_ACTIVITY_KIND_DEVICE, "GPUs"},
     {CUPTI_ACTIVITY_KIND_MEMCPY, "copies"},
@@ -27,10 +27,10 @@ constexpr std::pair<CUpti_ActivityKind, const char*> besides_kernels[] = {
     {CUPTI_ACTIVITY_KIND_MEMORY2, "allocations"},
 };
 
-/// A killed process loses what it did in the latest of these.
+/// A killed process loses the records of at most one such period.
 constexpr std::chrono::milliseconds flush_period(100);
 
-/// CUPTI's callbacks are told nothing of whom they work for.
+/// CUPTI's callbacks have no argument for their recorder.
 Recorder* the_recorder = nullptr;
 
 void buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
@@ -44,7 +44,7 @@ void buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_
   std::free(buffer);
 }
 
-/// What a context has done is told before it is gone.
+/// The records of a context are written before it is destroyed.
 void context_ends(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) { the_recorder->flush(0); }
 
 std::string command_line() {
@@ -99,9 +99,9 @@ void Recorder::enable() {
       write_problem(std::string(what) + " are not recorded: " + error.what());
     }
   }
-  leave_out_quiet_calls(*cupti_);
+  leave_out_trivial_calls(*cupti_);
   CUpti_SubscriberHandle subscriber = nullptr;
-  // Only one tool may subscribe to a process: where there is another, flushing now and then has to do.
+  // Only one tool may subscribe to a process: beside another one, flushing now and then has to do.
   if (cupti_->cuptiSubscribe(&subscriber, &context_ends, nullptr) != CUPTI_SUCCESS) return;
   static_cast<void>(cupti_->cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
                                                 CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING));
@@ -160,7 +160,7 @@ void Recorder::write_problem(const std::string& sentence) noexcept {
     batch.add(ProblemRecord{}, sentence);
     file_.write(batch);
   } catch (const std::exception&) {
-    // Without memory for a sentence there is nothing left to tell.
+    // Without memory for a sentence nothing more can be reported.
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records what one process does with CUDA, from its first use of CUDA to its end.
+// Records one process's use of CUDA, from its start to its end.
 #pragma once
 
 #include <sys/types.h>
@@ -16,17 +16,18 @@ namespace gpushare::recording {
 
 class Recorder {
  public:
-  /// Its part of the recording lies in the folder. Throws std::system_error where it cannot be written.
+  /// Its part of the recording is a file in the folder. Throws std::system_error where it cannot be written.
   explicit Recorder(const std::string& folder);
 
-  /// Asks CUPTI, at this path, for records. What goes wrong is told by the file: the program runs on in any case.
+  /// Enables CUPTI's records, with the library at this path. Errors are reported in the file: the program runs on in
+  /// any case.
   void start(const std::string& cupti_path) noexcept;
 
-  /// Has what CUPTI still holds written, and that the process has come to its end; waits for that at most so long.
+  /// Makes CUPTI's remaining records be written, and the end of the process; waits for that at most so long.
   /// Async-signal-safe. Does nothing in a forked child, which has no CUDA.
   void finish(std::chrono::milliseconds patience) noexcept;
 
-  /// What CUPTI calls.
+  /// CUPTI's callbacks.
   void took(const std::uint8_t* buffer, std::size_t bytes) noexcept;
   void flush(std::uint32_t flags) noexcept;
 

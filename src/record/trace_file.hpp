@@ -40,8 +40,8 @@ class TraceFile {
   TraceFile(TraceFile&& other) noexcept;
   TraceFile& operator=(TraceFile&&) = delete;
 
-  /// May be called by several threads. After the first failure, a full disk say, nothing more is written, and that is
-  /// said on stderr once.
+  /// May be called by several threads. After the first failure, such as a full disk, nothing more is written, and one
+  /// message goes to stderr.
   void write(const RecordBatch& batch) noexcept;
 
  private:

@@ -123,7 +123,7 @@ struct MemsetRecord {
   std::uint32_t correlation = 0;
 };
 
-/// The host waited, or told a stream to.
+/// The host waited, or made a stream wait.
 struct WaitRecord {
   static constexpr RecordKind kind = RecordKind::Wait;
   RecordHeader header{};
@@ -135,7 +135,7 @@ struct WaitRecord {
   std::uint32_t correlation = 0;
 };
 
-/// A call of CUDA's runtime or driver. One that the runtime passes on to the driver may be there twice.
+/// A call of CUDA's runtime or driver. One that the runtime passes on to the driver may occur twice.
 struct CallRecord {
   static constexpr RecordKind kind = RecordKind::Call;
   RecordHeader header{};
@@ -160,7 +160,7 @@ struct MemoryRecord {
   std::uint32_t context = 0;
 };
 
-/// CUPTI had no room for so many records.
+/// CUPTI had no room for this many records.
 struct LostRecord {
   static constexpr RecordKind kind = RecordKind::Lost;
   RecordHeader header{};

@@ -164,8 +164,8 @@ class ManyAdmitted : public AdmittedAtGate {
 
 TEST_F(ManyAdmitted, OnlyTheFirstAreOnTheGpu) {
   admit_all();
-  look_until_come(CudaGpu::admitted_at_once);
-  EXPECT_THAT(gpu().begun(), testing::SizeIs(CudaGpu::admitted_at_once));
+  look_until_come(admitted_at_once);
+  EXPECT_THAT(gpu().begun(), testing::SizeIs(admitted_at_once));
   constexpr long queues_of_the_hardware = 32;  // where streams share one, a look may wait for a kernel
   EXPECT_LT(streams_of_gpu(), queues_of_the_hardware);
   write(gate, 1);
@@ -175,29 +175,29 @@ TEST_F(ManyAdmitted, OnlyTheFirstAreOnTheGpu) {
 
 TEST_F(ManyAdmitted, WhoWaitsCanBeWithdrawn) {
   admit_all();
-  for (int number = CudaGpu::admitted_at_once; number < launches; ++number) {
+  for (int number = admitted_at_once; number < launches; ++number) {
     gpu().withdraw(static_cast<OperationId>(number));
   }
-  look_until_ended(launches - CudaGpu::admitted_at_once);
+  look_until_ended(launches - admitted_at_once);
   write(gate, 1);
   look_until_ended(launches);
-  EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{CudaGpu::admitted_at_once});
+  EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{admitted_at_once});
 }
 
 TEST_F(ManyAdmitted, WhoWaitsBeginsWhenAPlanNamesIt) {
   admit_all();
   gpu().apply({.shares = {{OperationId{launches - 1}, Quota::everywhere(1)}}});
-  look_until_come(CudaGpu::admitted_at_once + 1);
+  look_until_come(admitted_at_once + 1);
   write(gate, 1);
   look_until_ended(launches);
 }
 
 TEST_F(ManyAdmitted, WhoWaitsNeverBeginsWhereAllStop) {
   admit_all();
-  look_until_come(CudaGpu::admitted_at_once);
+  look_until_come(admitted_at_once);
   write(gate, 1);
   EXPECT_TRUE(gpu().stop(Duration(10'000'000'000)));
-  EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{CudaGpu::admitted_at_once});
+  EXPECT_EQ(values<int>(arrived, 1), std::vector<int>{admitted_at_once});
 }
 
 class ManyBesideOneThatStays : public ManyAdmitted {

@@ -31,36 +31,36 @@ def test_mix_is_faster_than_order_of_arrival_where_kernels_want_different_things
 
 def test_predicted_speeds_are_those_of_a_run() -> None:
     kernels = [kernel_of("nbody"), kernel_of("spmv_csr")]
-    groups, speeds = _core.best_division(H100, kernels, floor=0.25)
+    groups, speeds = _core.best_allocation(H100, kernels, min_speed=0.25)
     assert sum(sms for sms, _ in groups) == H100.sms
-    assert speeds == pytest.approx(_core.speeds_together(H100, kernels, groups))
+    assert speeds == pytest.approx(_core.co_run_speeds(H100, kernels, groups))
     run = gs.run(pair("nbody", "spmv_csr", 4), "mix:probe_share=0", device="sim:h100")
     # Each is slowed only while the other is there: the slower one's slowdown lies between the two cases.
     slowest = max(run.ntt())
     assert 1.0 < slowest < 1.1 / min(speeds)
 
 
-def test_a_floor_is_kept_in_prediction() -> None:
+def test_a_min_speed_is_kept_in_prediction() -> None:
     kernels = [kernel_of("triad"), kernel_of("nbody")]
-    _, speeds = _core.best_division(H100, kernels, floor=0.6)
+    _, speeds = _core.best_allocation(H100, kernels, min_speed=0.6)
     assert min(speeds) >= 0.6
 
 
 def test_prediction_needs_two_profiled_kernels() -> None:
     with pytest.raises(gs.InvalidInput):
-        _core.best_division(H100, [kernel_of("triad")])
+        _core.best_allocation(H100, [kernel_of("triad")])
     unknown = _core.KernelModel("mine", threads=64, latency_ns=100, is_profiled=False)
     with raises_naming(gs.InvalidInput, "mine"):
-        _core.best_division(H100, [kernel_of("triad"), unknown])
+        _core.best_allocation(H100, [kernel_of("triad"), unknown])
 
 
 def test_options_are_checked() -> None:
     for policy, named in (
-        ("mix:floor=2", ("floor", "0..1")),
+        ("mix:min_speed=2", ("min_speed", "0..1")),
         ("auto:antt=0.5", ("antt", "1..")),
         ("auto:reserve=1", ("reserve", "0..0.9")),
         ("fair:period_us=1", ("period_us", "10..")),
-        ("edf:floor=0.1", "floor"),
+        ("edf:min_speed=0.1", "min_speed"),
     ):
         with raises_naming(gs.InvalidInput, named):
             gs.run(pair("triad", "nbody"), policy, device="sim:h100")

@@ -104,14 +104,23 @@ def test_urgent_launches_are_no_faster_than_alone(tmp_path):
         assert 0 < row["throughput kept"] <= 1.01
 
 
-def test_a_floor_is_measured_against_none(tmp_path):
-    options = ["--floor-kernels", "triad,nbody", "--floors", "0,0.6", "--floor-policies", "mix", "--floor-pairs", "1"]
-    (table,) = measured(tmp_path, "floors", *options)
-    without, with_floor = table["rows"]
-    assert (without["floor"], with_floor["floor"]) == (0, 0.6)
-    assert with_floor["/ without a floor"] == pytest.approx(with_floor["STP"] / without["STP"])
-    assert with_floor["kept, 0.97 of it"] == with_floor["pairs"] == 1
-    assert 0 < with_floor["least of the other's"] < 1
+def test_a_min_speed_is_measured_against_none(tmp_path):
+    options = [
+        "--min-speed-kernels",
+        "triad,nbody",
+        "--min-speeds",
+        "0,0.6",
+        "--min-speed-policies",
+        "mix",
+        "--min-speed-pairs",
+        "1",
+    ]
+    (table,) = measured(tmp_path, "min_speeds", *options)
+    without, with_min_speed = table["rows"]
+    assert (without["min_speed"], with_min_speed["min_speed"]) == (0, 0.6)
+    assert with_min_speed["/ without a min_speed"] == pytest.approx(with_min_speed["STP"] / without["STP"])
+    assert with_min_speed["kept, 0.97 of it"] == with_min_speed["pairs"] == 1
+    assert 0 < with_min_speed["least of the other's"] < 1
 
 
 def test_launches_with_a_latency_bound_are_counted_where_they_end_in_time(tmp_path):

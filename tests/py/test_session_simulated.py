@@ -34,7 +34,7 @@ def session():
 
 
 def test_finish_returns_a_run(session):
-    alice = session.application("alice", weight=2.0, floor=0.5, latency_ns=1e9)
+    alice = session.application("alice", weight=2.0, min_speed=0.5, latency_ns=1e9)
     bob = session.application("bob", priority=3)
     for _ in range(3):
         submit(alice)
@@ -45,7 +45,7 @@ def test_finish_returns_a_run(session):
     assert run.policy == "srtf"
     assert [each.name for each in run.workload.applications] == ["alice", "bob"]
     first, second = run.workload.applications
-    assert (first.weight, first.floor, first.latency_ns, second.priority) == (2.0, 0.5, 1e9, 3)
+    assert (first.weight, first.min_speed, first.latency_ns, second.priority) == (2.0, 0.5, 1e9, 3)
     assert run.blocks().groupby("launch")["blocks"].sum().to_dict() == dict(enumerate([15] * 3 + [200] * 3))
     table = run.applications()
     assert (table["alone_ns"] > 0).all()

@@ -62,10 +62,10 @@ def test_keys_become_fields(read):
 
 
 def test_what_an_application_asks_for(read):
-    _, second = read("weight = 0.5", "floor = 0.3\nlatency_us = 500\ndeadline_us = 700").applications
-    assert (second.floor, second.latency_ns, second.deadline_ns) == (0.3, 500_000, 700_000)
+    _, second = read("weight = 0.5", "min_speed = 0.3\nlatency_us = 500\ndeadline_us = 700").applications
+    assert (second.min_speed, second.latency_ns, second.deadline_ns) == (0.3, 500_000, 700_000)
     first, _ = read().applications
-    assert (first.floor, first.latency_ns, first.deadline_ns) == (None, None, None)
+    assert (first.min_speed, first.latency_ns, first.deadline_ns) == (None, None, None)
 
 
 def test_a_file_runs(read):
@@ -107,7 +107,7 @@ def test_the_bundled_workload_is_the_papers():
         ("threads = 256", "threads = 0", 6, "kernel.0.threads"),
         ("latency_us = 12.5", "latency_us = -1.0", 7, "kernel.0.latency_us"),
         ("weight = 0.5", "weight = -0.5", 26, "application.1.weight"),
-        ("weight = 0.5", "floor = 1.5", 26, "application.1.floor"),
+        ("weight = 0.5", "min_speed = 1.5", 26, "application.1.min_speed"),
         ("weight = 0.5", "latency_us = 0.0", 26, "application.1.latency_us"),
         ("bytes = 4096", "bites = 4096", 17, "application.0.operations.0.bites"),
     ],

@@ -130,7 +130,7 @@ def policy(name: str, socket: Path | None, device: str | None, as_json: bool) ->
     \b
     Examples:
       gpushare policy srtf
-      gpushare policy mix:floor=0.3
+      gpushare policy mix:min_speed=0.3
     """
     with _connected(socket, device) as session:
         session.set_policy(name)

@@ -24,7 +24,7 @@ from gpushare.model.workload import PRIORITIES
 PROGRAMS = "programs"
 """Name of the CPU-only device of ``gpushare run``, beside GPUs and simulated devices."""
 Priority = Annotated[int, Field(ge=PRIORITIES[0], le=PRIORITIES[1])]
-Floor = Annotated[float, Field(ge=0, le=1)]
+MinSpeed = Annotated[float, Field(ge=0, le=1)]
 Weight = Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])]
 Quota = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 
@@ -48,11 +48,11 @@ class Settings(Schema):
     """The highest priority of these users."""
     priority_of_group: dict[str, Priority] = Field(default_factory=dict)
     """The highest priority of members of these groups."""
-    highest_floor: Floor = 0.0
+    highest_min_speed: MinSpeed = 0.0
     """Limit of the sum of the least speeds of a user's applications."""
-    floor_of_user: dict[str, Floor] = Field(default_factory=dict)
+    min_speed_of_user: dict[str, MinSpeed] = Field(default_factory=dict)
     """The same for these users."""
-    floor_of_group: dict[str, Floor] = Field(default_factory=dict)
+    min_speed_of_group: dict[str, MinSpeed] = Field(default_factory=dict)
     """The same for members of these groups."""
     weight_of_user: dict[str, Weight] = Field(default_factory=dict)
     """Weight of a user under policies with weights; default: 1."""
@@ -98,7 +98,7 @@ class Rights:
 
     Attributes:
         highest_priority: highest priority of its applications.
-        highest_floor: limit of the sum of least speeds that a user's clients may ask for.
+        highest_min_speed: limit of the sum of least speeds that a user's clients may ask for.
         weight: weight of the user, independent of the number of its applications.
         memory_bytes: limit of its device memory; None: all of it.
         is_operator: whether it may change the policy and the priorities of all applications.
@@ -106,7 +106,7 @@ class Rights:
     """
 
     highest_priority: int
-    highest_floor: float
+    highest_min_speed: float
     weight: float
     memory_bytes: int | None
     is_operator: bool
@@ -120,9 +120,14 @@ def settings_in(path: Path | None) -> Settings:
         InvalidInput: the file is wrong; the message names file, line and key.
     """
     settings = Settings() if path is None else read_toml(path, Settings)
-    for user in (*settings.priority_of_user, *settings.floor_of_user, *settings.weight_of_user, *settings.operators):
+    for user in (
+        *settings.priority_of_user,
+        *settings.min_speed_of_user,
+        *settings.weight_of_user,
+        *settings.operators,
+    ):
         _uid(user)
-    groups = (*settings.priority_of_group, *settings.floor_of_group, *settings.weight_of_group)
+    groups = (*settings.priority_of_group, *settings.min_speed_of_group, *settings.weight_of_group)
     for group in (*groups, *([settings.group] if settings.group else [])):
         gid_of(group)
     return settings
@@ -153,10 +158,10 @@ def rights_of(peer: Peer, settings: Settings, server_uid: int) -> Rights:
         refusal = f"user {peer.user} may not use this server"
         raise RefusedError(f"{refusal}: it belongs to user {_user(server_uid)}; its setting 'group' can permit others")
     priority = (settings.highest_priority, settings.priority_of_user, settings.priority_of_group)
-    floor = (settings.highest_floor, settings.floor_of_user, settings.floor_of_group)
+    min_speed = (settings.highest_min_speed, settings.min_speed_of_user, settings.min_speed_of_group)
     return Rights(
         highest_priority=_most_for(peer, *priority),
-        highest_floor=_most_for(peer, *floor),
+        highest_min_speed=_most_for(peer, *min_speed),
         weight=_weight_of(peer, settings),
         memory_bytes=settings.memory_bytes_per_client,
         is_operator=own or peer.uid in map(_uid, settings.operators),

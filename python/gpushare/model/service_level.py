@@ -13,7 +13,7 @@ from gpushare.checks import number
 
 WEIGHTS = (1e-9, 1e9)
 DEADLINES_NS = (1, 1e18)
-FLOORS = (1e-9, 1)
+MIN_SPEEDS = (1e-9, 1)
 LATENCIES_NS = DEADLINES_NS
 
 
@@ -24,13 +24,13 @@ class Terms:
     Args:
         weight: share of the GPU, for weighted policies.
         deadline_ns: time after the arrival by which the application should have ended, in nanoseconds.
-        floor: the least speed beside other applications, relative to its speed alone, in 0..1.
+        min_speed: the least speed beside other applications, relative to its speed alone, in 0..1.
         latency_ns: time after the submission of each launch by which that launch should have ended, in nanoseconds.
     """
 
     weight: float = 1.0
     deadline_ns: float | None = None
-    floor: float | None = None
+    min_speed: float | None = None
     latency_ns: float | None = None
 
     def checked(self, subject: str) -> Terms:
@@ -52,4 +52,4 @@ class Terms:
         return {name: round(value) if name.endswith("_ns") else value for name, value in self.given.items()}
 
 
-LIMITS = {"weight": WEIGHTS, "deadline_ns": DEADLINES_NS, "floor": FLOORS, "latency_ns": LATENCIES_NS}
+LIMITS = {"weight": WEIGHTS, "deadline_ns": DEADLINES_NS, "min_speed": MIN_SPEEDS, "latency_ns": LATENCIES_NS}

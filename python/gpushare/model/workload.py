@@ -40,8 +40,8 @@ class Application:
         memory_bytes: device memory from its start to its end. While it does not fit, the application waits until others
             have ended, in order of arrival. 0: it never waits.
         deadline_ns: time after its arrival by which it should have ended, in nanoseconds (``edf`` uses it).
-        floor: least speed beside other applications, relative to its speed alone, at most 1 (``mix`` and ``auto`` use
-            it).
+        min_speed: least speed beside other applications, relative to its speed alone, at most 1 (``mix`` and ``auto``
+            use it).
         latency_ns: time after the submission of each launch by which it should have ended, in nanoseconds (``mix`` and
             ``auto`` use it).
         owner: a name that groups applications. Weighted policies give every owner the same share, independent of its
@@ -55,7 +55,7 @@ class Application:
     weight: float = 1.0
     memory_bytes: int = 0
     deadline_ns: float | None = None
-    floor: float | None = None
+    min_speed: float | None = None
     latency_ns: float | None = None
     owner: str | None = None
 
@@ -77,7 +77,7 @@ class Application:
     @property
     def terms(self) -> Terms:
         """The service level, which has all but the priority."""
-        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
+        return Terms(self.weight, self.deadline_ns, self.min_speed, self.latency_ns)
 
     @property
     def is_real(self) -> bool:

@@ -98,7 +98,7 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
         weight=table.weight,
         memory_bytes=table.memory_bytes,
         deadline_ns=_ns(table.deadline_us),
-        floor=table.floor,
+        min_speed=table.min_speed,
         latency_ns=_ns(table.latency_us),
         owner=table.owner,
     )

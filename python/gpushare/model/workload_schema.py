@@ -15,7 +15,7 @@ from gpushare.model.argument_file import argument_from_data
 from gpushare.model.host_pace import LONGEST_NS
 from gpushare.model.kernel_model import DEFAULT_ISSUE_UTILISATION, LONGEST_BLOCK_NS, NUMBER_FIELDS, WHOLE_FIELDS
 from gpushare.model.operation import MOST_BLOCKS, MOST_SHARED_BYTES
-from gpushare.model.service_level import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS
+from gpushare.model.service_level import DEADLINES_NS, LATENCIES_NS, MIN_SPEEDS, WEIGHTS
 from gpushare.model.workload import LATEST_ARRIVAL_NS, PRIORITIES
 from gpushare.suite.arguments import MOST_LAYERS, require_size, suite_kernel
 
@@ -154,7 +154,7 @@ class ApplicationTable(Schema):
     """The device memory that it needs, from its start to its end."""
     deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
     """Time after its arrival by which it should have ended (`edf`)."""
-    floor: float | None = _within(FLOORS, None)
+    min_speed: float | None = _within(MIN_SPEEDS, None)
     """Its least speed, relative to its speed alone (`mix`, `auto`)."""
     latency_us: float | None = _within(LATENCIES_NS, None, unit=1e3)
     """Time after the submission of each launch by which it should have ended (`mix`, `auto`)."""

@@ -36,7 +36,7 @@ class SessionApi(ABC):
         priority: int = 0,
         weight: float = 1.0,
         deadline_ns: float | None = None,
-        floor: float | None = None,
+        min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> Any:
         """A new application; it arrives with its first launch.
@@ -47,14 +47,14 @@ class SessionApi(ABC):
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
-            floor: the share of its speed alone that it is to keep beside others, at most 1.
+            min_speed: the share of its speed alone that it is to keep beside others, at most 1.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
                 deadline is. They go first where it takes that: for who may ask for a priority above 0.
 
         Raises:
             InvalidInput: the name is taken, or a value is out of range or not permitted.
             PolicyError: the session's policy has no use for this priority.
-            RefusedError: the server's configuration does not permit this priority, floor or latency.
+            RefusedError: the server's configuration does not permit this priority, minimum speed or latency.
         """
 
     @abstractmethod

@@ -103,12 +103,12 @@ class Session(SessionApi):
         priority: int = 0,
         weight: float = 1.0,
         deadline_ns: float | None = None,
-        floor: float | None = None,
+        min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> SessionApplication:
         self._require_open()
         require_name("an application's name", name)
-        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
         require_permitted_latency(name, latency_ns, self._highest_priority)
         with self._lock:
             taken = [each.name for each in self._applications]

@@ -77,7 +77,7 @@ void bind_device_class(py::module_& module) {
       .def_property_readonly("description", [](const CudaDevice& self) { return self.context->description(); })
       .def(
           "know_as", [](const CudaDevice& self, const Device& model) { self.context->know_as(model); },
-          py::arg("model"), "What the driver does not tell of bandwidths, from the model of such a GPU.")
+          py::arg("model"), "Adds bandwidths, which the driver does not report, from the model of such a GPU.")
       .def_property_readonly("architecture", [](const CudaDevice& self) { return self.context->architecture(); })
       .def_property_readonly("memory_bytes", [](const CudaDevice& self) { return self.context->memory_bytes(); })
       .def_property_readonly("stream_levels",
@@ -92,7 +92,7 @@ void bind_device_class(py::module_& module) {
                                                                 : cuda::make_uncleared_memory(self.context, bytes));
           },
           py::arg("bytes"), py::arg("cleared") = true,
-          "Device memory; who overwrites all of it needs none that is cleared. Waits for no kernel.")
+          "Device memory; memory that is overwritten completely need not be cleared. Waits for no kernel.")
       .def("copy", &copy_on_device, py::arg("target"), py::arg("source"), py::arg("bytes"),
            "Copies from one address of the device to another, and waits for that.")
       .def_property_readonly("is_healthy", &is_healthy, "False after a kernel has faulted or did not end.")

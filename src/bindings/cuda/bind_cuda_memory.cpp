@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that processes share: of the host, pinned where it is, and of the device, mapped by each of them.
+// Memory that processes share: host memory, pinned in place, and device memory, mapped by each of them.
 #include "bindings/bindings.hpp"
 #include "bindings/cuda/cuda_views.hpp"
 #include "bindings/cuda/host_bytes.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 using cuda::SharedDeviceMemory;
 
-/// Keeps the buffer, whose exporter cannot unmap it meanwhile.
+/// Holds the buffer, which its exporter cannot unmap meanwhile.
 struct PinnedBuffer {
   PinnedBuffer(const CudaDevice& device, const py::buffer& exporter) : buffer(exporter.request(true)) {
     const auto bytes = static_cast<std::size_t>(buffer.size * buffer.itemsize);
@@ -24,7 +24,7 @@ struct PinnedBuffer {
   PinnedBuffer(const PinnedBuffer&) = delete;
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
 
-  /// Unpins it. Another thread of Python may go on meanwhile: the driver may wait for kernels.
+  /// Unpins it without the GIL: the driver may wait for kernels.
   void close() {
     const py::gil_scoped_release no_gil;
     memory = {};

@@ -43,7 +43,7 @@ void extend(CudaProgram& program, const CudaProgram& other) {
 struct CudaWorld {
   cuda::SharedContext context;
   Workload workload;
-  Device estimates;  // what an ordering tells times by
+  Device estimates;  // for the times that an ordering estimates
 };
 
 std::vector<std::string> names_on_gpu(const cuda::CudaGpu& gpu, const Workload& workload, const CudaProgram& program) {
@@ -165,7 +165,7 @@ void bind_cuda_run(py::module_& module) {
       py::arg("estimates") = py::none(), py::arg("learnt") = py::none(),
       "Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. "
       "Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. "
-      "An ordering tells the times of copies and profiled kernels by the device `estimates`, and adds to what has "
+      "An ordering estimates the times of copies and profiled kernels for the device `estimates`, and adds to what has "
       "been `learnt`.");
   module.def("run_as_hardware_does", &run_as_hardware_does, py::arg("device"), py::arg("program"), py::arg("workload"),
              py::arg("sharing"), py::kw_only(), py::arg("levels") = std::vector<int>{},

@@ -7,7 +7,7 @@
 namespace gpushare::bindings {
 namespace {
 
-constexpr const char* unused_capsule = "dltensor";  // whoever takes the tensor renames it
+constexpr const char* unused_capsule = "dltensor";  // the consumer of the tensor renames it
 constexpr std::int32_t cuda_device = 2;
 
 struct PackedTensor {
@@ -29,14 +29,14 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor*);
 };
 
-/// What the tensor points to, and the Python object that keeps its memory.
+/// The tensor's description, and the Python object that owns its memory.
 struct TensorWithOwner {
   ManagedTensor managed{};
   std::vector<std::int64_t> shape;
   py::object owner;
 };
 
-/// Called by any thread of whoever took the tensor.
+/// Called by any thread of the consumer.
 void delete_tensor(ManagedTensor* managed) {
   const py::gil_scoped_acquire gil;
   delete static_cast<TensorWithOwner*>(managed->context);
@@ -76,7 +76,7 @@ py::object capsule_of(py::object owner, std::uint64_t address, std::vector<std::
 void bind_dlpack(py::module_& module) {
   module.def("dlpack_capsule", &capsule_of, py::arg("owner"), py::arg("address"), py::arg("shape"), py::arg("kind"),
              py::arg("bits"), py::arg("ordinal"),
-             "A contiguous array on a GPU, for one that takes it by DLPack. The owner is kept as long.");
+             "A contiguous array on a GPU, for a library that takes it by DLPack. The owner lives as long.");
 }
 
 }  // namespace gpushare::bindings

@@ -43,7 +43,7 @@ cuda::Trial trial(const CudaDevice& device, const CudaProgram& program, std::vec
                           .interval = Duration(interval_ns)});
 }
 
-/// Under which NVML finds this GPU, whatever the process calls it.
+/// The identifier by which NVML finds this GPU, independent of the process's numbering.
 std::string pci_bus_id(const CudaDevice& device) {
   const auto ask = [&](CUdevice_attribute which) {
     int value = 0;
@@ -88,7 +88,7 @@ void bind_trial(py::module_& module) {
       .def_property_readonly(
           "told_ns",
           [](const cuda::Trial& self) { return self.told ? std::optional(count(*self.told)) : std::nullopt; },
-          "When the workers were told to leave, from the launch on; None where the launch ended within its limit.")
+          "When the order to leave was written, from the launch on; None where the launch ended within its limit.")
       .def_property_readonly(
           "end_ns", [](const cuda::Trial& self) { return count(self.end); },
           "When no worker was left, from the launch on.")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU as Python holds it, and the work that it is to do.
+// Python's view of a GPU and of the work for it.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace gpushare::bindings {
 
-/// One GPU, and what its runs share.
+/// One GPU, and the resources that its runs share.
 struct CudaDevice {
   explicit CudaDevice(int ordinal)
       : context(std::make_shared<cuda::Context>(ordinal)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's buffers as one side of a copy. `Memory` is device memory of whatever kind: it has an address and a context.
+// Python's buffers as one side of a copy. `Memory` is any kind of device memory that has an address and a context.
 #pragma once
 
 #include <pybind11/pybind11.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of the daemon's data plane. Descriptors are plain numbers here: whoever is given one closes it, or hands
-// it to something that takes it over.
+// Both sides of the daemon's data plane. Descriptors are plain numbers here: the receiver of one closes it, or passes
+// it to an object that takes ownership.
 #include "bindings/bindings.hpp"
 #include "bindings/daemon/daemon_waits.hpp"
 #include "daemon/channel/shared_memory.hpp"
@@ -14,7 +14,7 @@ void bind_daemon(py::module_& module) {
       "The other side broke the protocol.";
   py::register_exception<daemon::PeerBusy>(module, "WorkerBusy", PyExc_TimeoutError).doc() =
       "The worker took no commands for so long that waiting was given up.";
-  py::class_<daemon::SharedMemory>(module, "SharedMemory", py::buffer_protocol(), "Memory whose size is sealed.")
+  py::class_<daemon::SharedMemory>(module, "SharedMemory", py::buffer_protocol(), "Memory of a sealed size.")
       .def(py::init([](std::size_t bytes) { return daemon::SharedMemory::create("gpushare-arena", bytes); }),
            py::arg("bytes"))
       .def_property_readonly("descriptor", &daemon::SharedMemory::descriptor,

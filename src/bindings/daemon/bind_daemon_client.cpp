@@ -40,12 +40,12 @@ void bind_completion(py::module_& module) {
       .value("RETRYABLE", JobStatus::Retryable)
       .value("SUSPECT", JobStatus::Suspect)
       .value("CULPRIT", JobStatus::Culprit);
-  py::class_<Completion>(module, "JobCompletion", "Times are those of CLOCK_MONOTONIC; 0: it never started.")
-      .def_readonly("status", &Completion::status)
-      .def_readonly("accepted_ns", &Completion::accepted, "When the worker took the command.")
-      .def_readonly("started_ns", &Completion::started)
-      .def_readonly("ended_ns", &Completion::ended)
-      .def_property_readonly("message", [](const Completion& self) {
+  py::class_<JobResult>(module, "JobCompletion", "Times are those of CLOCK_MONOTONIC; 0: it never started.")
+      .def_readonly("status", &JobResult::status)
+      .def_readonly("accepted_ns", &JobResult::accepted, "When the worker took the command.")
+      .def_readonly("started_ns", &JobResult::started)
+      .def_readonly("ended_ns", &JobResult::ended)
+      .def_property_readonly("message", [](const JobResult& self) {
         return py::reinterpret_steal<py::str>(
             PyUnicode_DecodeUTF8(self.message.data(), static_cast<Py_ssize_t>(self.message.size()), "replace"));
       });
@@ -80,9 +80,9 @@ void bind_waits(ClientPortClass& port) {
           },
           py::arg("job"), py::arg("timeout_s"), "How the job has ended; None: not yet.")
       .def("forget", &ClientPort::forget, py::arg("job"), py::call_guard<py::gil_scoped_release>(),
-           "Nobody will ask for this job any more.")
+           "The job's end is not needed any more.")
       .def_property_readonly("kept_jobs", &ClientPort::kept_jobs, "Jobs that have not been forgotten.")
-      .def("close", &ClientPort::close, py::call_guard<py::gil_scoped_release>(), "Whoever waits gets WorkerGone.");
+      .def("close", &ClientPort::close, py::call_guard<py::gil_scoped_release>(), "Waiting threads get WorkerGone.");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace gpushare::daemon {
 namespace {
 
-/// (kind, offset, bytes, dtype, least, most); an unknown kind is one that is not packed here.
+/// (kind, offset, bytes, dtype, least, most); a parameter of unknown kind is not packed here.
 using ParameterTuple = std::tuple<std::string, std::size_t, std::size_t, std::string, std::int64_t, std::uint64_t>;
 
 PackedParameter parameter_of(const ParameterTuple& tuple) {
@@ -35,8 +35,8 @@ std::unique_ptr<LaunchPacker> make_packer(Handle kernel, std::uint64_t place,
   return std::make_unique<LaunchPacker>(kernel, place, std::move(known));
 }
 
-/// Usually there is room, and then the GIL is kept: to give it away and take it again would take longer than this, and
-/// in between whoever is told of jobs' ends would have it.
+/// Usually the ring has room, and the call keeps the GIL: releasing and retaking it would take longer than the call,
+/// and a thread that reports ends of jobs would hold it in between.
 JobNumber send_owned(ClientPort& port, LaunchRequest request, const py::object& owner, double timeout_s) {
   request.owner = owner.is_none() ? nullptr : owner.inc_ref().ptr();
   try {
@@ -86,7 +86,7 @@ py::list told(std::vector<EndedJob> ended) {
   for (EndedJob& each : ended) {
     if (each.owner == nullptr) continue;
     auto owner = py::reinterpret_steal<py::object>(static_cast<PyObject*>(each.owner));
-    const Completion& end = each.completion;
+    const JobResult& end = each.result;
     list.append(py::make_tuple(std::move(owner), end.is_lost ? py::object(py::none()) : py::cast(end.status),
                                py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
                                    end.message.data(), static_cast<Py_ssize_t>(end.message.size()), "replace"))));
@@ -94,12 +94,12 @@ py::list told(std::vector<EndedJob> ended) {
   return list;
 }
 
-/// The usual end of a job that nobody waits for in another way, without any code of Python's: that could be interrupted
-/// (Ctrl-C), and then nobody would ever hear of the end. False: it has to be told by Python.
+/// Settles a job that no thread waits for in another way, without running Python code: that could be interrupted
+/// (Ctrl-C), and the end would be lost. False: Python has to report it.
 bool settle(const EndedJob& ended) {
   static PyObject* const event = PyUnicode_InternFromString("_event");
   static PyObject* const has_ended = PyUnicode_InternFromString("has_ended");
-  if (ended.completion.is_lost || ended.completion.status != JobStatus::Done) return false;
+  if (ended.result.is_lost || ended.result.status != JobStatus::Done) return false;
   auto* owner = static_cast<PyObject*>(ended.owner);
   const auto waiting = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, event));
   if (waiting.is_none() && PyObject_SetAttr(owner, has_ended, Py_True) == 0) return true;
@@ -107,10 +107,10 @@ bool settle(const EndedJob& ended) {
   return false;
 }
 
-/// Of all; returns those that have to be told by Python.
+/// Settles all jobs that it can; returns those that Python has to report.
 std::vector<EndedJob> settle_all(std::vector<EndedJob> ended) {
   std::vector<EndedJob> left;
-  std::vector<py::object> settled;  // they may be the last of their arrays, whose end may be anything
+  std::vector<py::object> settled;  // these may be the last references to arrays, and dropping them may run any code
   for (EndedJob& each : ended) {
     if (each.owner == nullptr) continue;
     if (settle(each)) {
@@ -147,7 +147,7 @@ void bind_launch_types(py::module_& module) {
       .def_readwrite("handle", &RemoteArray::handle);
   py::class_<LaunchPacker>(module, "LaunchPacker", "Launches of one kernel with one block.")
       .def(py::init(&make_packer), py::arg("kernel"), py::arg("place"), py::arg("parameters"),
-           "`parameters`: (kind, offset, bytes, dtype, least, most) each; None: nobody looks at the arguments.");
+           "`parameters`: (kind, offset, bytes, dtype, least, most) each; None: the arguments are not checked.");
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ void bind_daemon_launch(py::module_& module) {
   port.def("launch_packed", &launch_packed, py::arg("packer"), py::arg("application"), py::arg("grid"),
            py::arg("arguments"), py::arg("owner"), py::arg("timeout_s") = patience,
            "Returns the job's number, or None if an argument is unusual or wrong. `arguments`: a list or a tuple. "
-           "`owner` comes back from take_owners.")
+           "take_owners() returns `owner`.")
       .def("launch_bytes", &launch_bytes, py::arg("packer"), py::arg("application"), py::arg("grid"),
            py::arg("arguments"), py::arg("arrays"), py::arg("owner"), py::arg("timeout_s") = patience,
            "The same with arguments that have been packed. `arrays`: (position, handle).")
@@ -170,10 +170,9 @@ void bind_daemon_launch(py::module_& module) {
             const bool more = self.take_all_ended(ended);
             return std::pair(told(settle_all(std::move(ended))), more);
           },
-          "Sets `has_ended` of owners whose jobs have ended, and returns (owner, status, message) of those of which "
-          "that "
-          "is not all; and whether to come back a little later. If not, the bell rings at the next end that nobody "
-          "waits for.")
+          "Sets `has_ended` of the owners of ended jobs, and returns (owner, status, message) of those that need more; "
+          "and whether to call again a little later. If not, the bell rings at the next end of a job without a "
+          "waiting thread.")
       .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),
            "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an "
            "`_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.")
@@ -189,7 +188,8 @@ void bind_daemon_launch(py::module_& module) {
             }
             return told(std::move(ended));
           },
-          "Closes it; the same of all jobs that nobody was told of, with the status None where they had not ended.")
+          "Closes it, and returns the same for all jobs that were not reported, with the status None where they had "
+          "not ended.")
       .def_property_readonly("last_job", &ClientPort::last_job, "The number of the job that was submitted last.");
 }
 

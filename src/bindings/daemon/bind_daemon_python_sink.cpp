@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device for the daemon that is written in Python: slow, and good for whatever no other device does, such as faults.
+// A device for the daemon that is written in Python: slow, for what no other device can do, such as faults.
 #include "bindings/daemon/daemon_waits.hpp"
 #include "daemon/command_sink.hpp"
 

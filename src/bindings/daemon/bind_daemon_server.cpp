@@ -108,7 +108,7 @@ void bind_ports(py::module_& module) {
       .def_readwrite("own_jobs", &PortLimits::own_jobs, "Of these, those that need no place of the pool.")
       .def_readwrite("pool", &PortLimits::pool, "For the other ones; None: they need no place.")
       .def_readwrite("most_blocks", &PortLimits::most_blocks, "Of a launch.");
-  py::class_<PortStatistics>(module, "PortStatistics", "What has gone through a port.")
+  py::class_<PortStatistics>(module, "PortStatistics", "Counters of a port.")
       .def_readonly("commands", &PortStatistics::commands)
       .def_readonly("completions", &PortStatistics::completions)
       .def_readonly("refused", &PortStatistics::refused)
@@ -154,7 +154,7 @@ void bind_daemon_server(py::module_& module) {
             if (!gone) return std::nullopt;
             return std::tuple(static_cast<std::uint64_t>(gone->client), gone->reason);
           },
-          py::arg("timeout_s"), "The next client that has gone by itself, and why; None: none has.");
+          py::arg("timeout_s"), "The next client that has ended by itself, and the reason; None: none has.");
 }
 
 }  // namespace gpushare::daemon

@@ -60,7 +60,7 @@ void bind_page(py::module_& module) {
       .def_property_readonly("kind", [](const KernelSummary& self) { return name_of(self.kind); })
       .def_property_readonly("name", [](const KernelSummary& self) { return decoded(self.name); })
       .def_property_readonly(
-          "library", [](const KernelSummary& self) { return decoded(self.library); }, "Whose code launches it.")
+          "library", [](const KernelSummary& self) { return decoded(self.library); }, "The library that launches it.")
       .def_readonly("grid", &KernelSummary::grid)
       .def_readonly("block", &KernelSummary::block)
       .def_readonly("shared_bytes", &KernelSummary::shared_bytes)
@@ -96,13 +96,13 @@ void bind_programs(py::module_& module) {
   module.def("program_device", &program_device, py::arg("name"), "The device that programs are scheduled on.");
   py::class_<Programs, std::shared_ptr<Programs>>(module, "Programs", "Those that a server has.").def(py::init<>());
   module.def("open_program_sink", &open_program_sink, py::arg("device"), py::arg("programs"), py::arg("policy"),
-             py::arg("ordering") = "arrival", "A session whose device is these programs.");
+             py::arg("ordering") = "arrival", "A session with these programs as its device.");
   py::class_<ProgramPort, std::shared_ptr<ProgramPort>>(module, "ProgramPort", "Has a session schedule a program.")
       .def(py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
            py::arg("descriptor"), py::keep_alive<1, 2>(),
            "Of the page, which remains the caller's. Throws InvalidInput where it is none.")
       .def("close", &ProgramPort::close, py::call_guard<py::gil_scoped_release>(),
-           "The program goes on without a scheduler.");
+           "The program continues without a scheduler.");
 }
 
 }  // namespace gpushare::bindings

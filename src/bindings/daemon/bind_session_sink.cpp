@@ -5,7 +5,7 @@
 #include "bindings/daemon/release_queue.hpp"
 #include "bindings/runs/policy_maker.hpp"
 #include "bindings/runs/session_ordering.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "cuda/cuda_gpu.hpp"
 #include "daemon/server_port.hpp"
 #include "daemon/session_sink.hpp"
@@ -21,7 +21,7 @@ SessionSinkPtr open_sink(LiveDevice device, const py::object& policy, SessionSin
   return {new SessionSink(std::move(device), make_policy, std::move(options)), WithoutGil<SessionSink>{}};
 }
 
-/// An arena that is not pinned is copied all the same, by way of the driver's own pinned memory, and slower.
+/// An arena that is not pinned is copied as well, through the driver's pinned memory, and slower.
 std::shared_ptr<const DeviceCode> copy_on_gpu(const CopyCommand& command) {
   const bool is_in = command.direction == CopyDirection::In;
   return std::make_shared<cuda::SubmittedCode>(
@@ -104,12 +104,12 @@ void bind_session_sink(py::module_& module) {
       .def_property_readonly("name", &SessionApplication::name)
       .def("cancel", &SessionApplication::withdraw, no_gil)
       .def("does_not_end", &SessionApplication::does_not_end, py::arg("why"), no_gil,
-           "A block of it does not end: the session fails, and says whose it was and why that is thought.")
+           "A block of it does not end: the session fails, with the application's name and the reason.")
       .def("set_priority", &SessionApplication::set_priority, py::arg("priority"), no_gil);
   py::class_<SessionSink, CommandSink, SessionSinkPtr>(module, "SessionSink", "Commands go to a session.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
                        const std::string& ordering) {
-             return open_sink(paced_device(device, seed, speed), policy,
+             return open_sink(realtime_device(device, seed, speed), policy,
                               {.ordering = bindings::session_ordering(ordering, device)});
            }),
            py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("ordering") = "arrival")
@@ -120,7 +120,7 @@ void bind_session_sink(py::module_& module) {
              return open_sink(std::move(live), policy, {.copy_code = &copy_on_gpu, .ordering = std::move(ordered)});
            }),
            py::arg("device"), py::arg("policy"), py::arg("ordering") = "arrival", py::arg("estimates") = py::none(),
-           "An ordering tells times by the device `estimates`.")
+           "An ordering estimates times for the device `estimates`.")
       .def_property_readonly(
           "session", [](const SessionSinkPtr& self) { return std::shared_ptr<Session>(self, &self->session()); },
           "What the commands go to.")

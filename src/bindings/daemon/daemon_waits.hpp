@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the bindings of the data plane's two sides share. They lie in the daemon's namespace, away from the names of the
-// other bindings, with which they are compiled in one go.
+// Shared by the bindings of the data plane's two sides. In the daemon's namespace, apart from the names of the other
+// bindings, with which these are compiled in one unit.
 #pragma once
 
 #include <pybind11/stl.h>
@@ -15,7 +15,7 @@ namespace gpushare::daemon {
 
 namespace py = pybind11;
 
-inline constexpr Duration piece(50'000'000);  // of a wait, so that Ctrl-C is heeded
+inline constexpr Duration piece(50'000'000);  // of a wait, so that Ctrl-C takes effect
 
 inline Duration seconds(double count) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count));
@@ -25,7 +25,7 @@ inline void heed_signals() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-/// Until it gives something, or the time is up.
+/// Repeats until there is a result, or the time is up.
 template <typename Wait>
 auto in_pieces(double timeout_s, Wait wait) {
   Duration left = seconds(timeout_s);
@@ -41,7 +41,7 @@ auto in_pieces(double timeout_s, Wait wait) {
   }
 }
 
-/// A command: repeated while the worker has no room for it.
+/// Repeats a command while the worker has no room for it.
 template <typename Send>
 auto send_in_pieces(double timeout_s, Send send) {
   for (Duration left = seconds(timeout_s);; left -= piece) {

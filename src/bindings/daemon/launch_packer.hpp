@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client's launches of one kernel with one block: arguments as bytes, made of Python objects. What is usual is packed
-// here, in a microsecond; of anything else the caller is told to look at it at leisure, and to say what is wrong.
+// A client's launches of one kernel with one block: packs the arguments, given as Python objects, into bytes. The usual
+// types are packed here, in a microsecond; for all others the caller has to check the arguments and report errors.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -15,7 +15,7 @@ namespace gpushare::daemon {
 
 namespace py = pybind11;
 
-/// Owners of jobs whose ends nobody has asked for are Python's.
+/// Owners of jobs with unread ends are Python objects.
 struct PortDeleter {
   void operator()(ClientPort* port) const {
     for (const EndedJob& each : port->abandon()) Py_XDECREF(static_cast<PyObject*>(each.owner));
@@ -26,7 +26,7 @@ struct PortDeleter {
 /// An array of the client's on a worker: what an argument's attribute `_remote` is.
 struct RemoteArray {
   std::string dtype;        ///< as NumPy writes it
-  std::uint64_t place = 0;  ///< which connection knows it; 0: none, any more
+  std::uint64_t place = 0;  ///< the connection that knows it; 0: none any more
   Handle handle = 0;
 };
 
@@ -36,15 +36,15 @@ struct PackedParameter {
   Kind kind{};
   std::size_t offset = 0;
   std::size_t bytes = 0;
-  std::string dtype{};          ///< of a pointer: what it must point to; empty: anything
-  std::int64_t least = 0;       ///< of an integer
-  std::uint64_t most = 0;       ///< likewise
-  bool may_be_pointer = false;  ///< an integer of 8 bytes of which nobody knows more
+  std::string dtype{};          ///< the required dtype of a pointer's array; empty: any
+  std::int64_t least = 0;       ///< smallest value of an integer
+  std::uint64_t most = 0;       ///< largest value of an integer
+  bool may_be_pointer = false;  ///< an integer of 8 bytes without further information
 };
 
 class LaunchPacker {
  public:
-  /// Without parameters nobody looks at the arguments, but arrays among them are kept as long as the job needs them.
+  /// Without parameters the arguments are not checked, but arrays among them are held as long as the job needs them.
   LaunchPacker(Handle kernel, std::uint64_t place, std::optional<std::vector<PackedParameter>> parameters);
 
   struct Packed {
@@ -52,7 +52,7 @@ class LaunchPacker {
     std::vector<wire::ArrayReference> arrays;
   };
 
-  /// False if there is anything unusual among them.
+  /// False if any argument is unusual.
   bool pack(const py::sequence& arguments, Packed& packed) const;
   Handle kernel() const { return kernel_; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python is to be told when nobody needs an array any more. The thread that drops the last use may be the
-// session's, which must not wait for the GIL; then a thread of Python's does it a little later.
+// Functions that Python calls when an array has no more users. The thread that drops the last use may be the session's,
+// which must not wait for the GIL; then a Python thread makes the call a little later.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -18,7 +18,7 @@ namespace py = pybind11;
 
 class ReleaseQueue {
  public:
-  /// Functions to be called, as soon as there are any; empty: none in time. Call it without the GIL.
+  /// Returns the functions to call, as soon as there are any; empty: none in time. Call it without the GIL.
   std::vector<std::unique_ptr<py::object>> take(Duration timeout) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, timeout, [&] { return !waiting_.empty(); });
@@ -37,7 +37,7 @@ class ReleaseQueue {
   std::vector<std::unique_ptr<py::object>> waiting_;
 };
 
-/// Calls it with the GIL held.
+/// Calls the function with the GIL held.
 inline void call_released(std::unique_ptr<py::object> function) {
   try {
     (*function)();

@@ -12,7 +12,7 @@
 namespace gpushare::bindings {
 namespace {
 
-/// Owns what states, events and policies of one run point into.
+/// Owns the objects that states, events and policies of one run point to.
 struct World {
   World(const Device& device, Workload workload, std::uint64_t seed)
       : workload(std::move(workload)), gpu(device, seed) {}
@@ -84,7 +84,7 @@ void bind_record(py::module_& module) {
       .def_readonly("began", &RunRecord::began,
                     "Time 0 of a run on a GPU by the clock of time.monotonic_ns(); None elsewhere.")
       .def_readonly("longest_pause", &RunRecord::longest_pause,
-                    "Of the thread that schedules a real GPU, between two looks at it; None where there is none.")
+                    "The longest time between two polls of a real GPU by its scheduler; None on a simulated one.")
       .def_readonly("without_processor", &RunRecord::without_processor,
                     "How long in all that thread waited for a processor; None where there is none.");
 }

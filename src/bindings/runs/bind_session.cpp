@@ -9,7 +9,7 @@
 #include "bindings/runs/session_ordering.hpp"
 #include "bindings/without_gil.hpp"
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
 #include "cuda/cuda_gpu.hpp"
 
@@ -17,7 +17,7 @@ namespace gpushare::bindings {
 
 Session::MakePolicy maker_of(const py::object& policy) {
   if (py::isinstance<py::str>(policy)) {
-    static_cast<void>(to_policy(policy, nullptr, 0));  // an unknown name is said here
+    static_cast<void>(to_policy(policy, nullptr, 0));  // an unknown name is reported here
     require_open_policy(in_two_parts(policy).second.cast<std::string>());
   }
   auto kept = std::shared_ptr<py::object>(new py::object(policy), [](py::object* object) {
@@ -34,12 +34,12 @@ namespace {
 
 using SessionPtr = std::shared_ptr<Session>;
 
-/// Of a policy of the user's. What built-in ones say needs none.
+/// The name of a user's policy, for messages about it. Those of built-in policies need none.
 std::string name_to_blame(const py::object& policy) {
   return py::isinstance<py::str>(policy) ? "" : policy.attr("name").cast<std::string>();
 }
 
-/// Its thread may need the GIL to make or to end a Python policy, so nobody waits for that thread with the GIL held.
+/// Its thread may need the GIL to make or to end a Python policy, so waits for that thread do not hold the GIL.
 SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_record, const std::string& ordering,
                         const std::optional<Device>& estimates) {
   const Session::MakePolicy make_policy = maker_of(policy);
@@ -52,7 +52,7 @@ SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_
 
 Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
 
-/// Waits in pieces, so that Ctrl-C is heeded.
+/// Waits in pieces, so that Ctrl-C takes effect.
 template <typename HasEnded>
 bool wait_in_pieces(double timeout_s, HasEnded has_ended_within) {
   constexpr Duration piece(50'000'000);
@@ -147,10 +147,10 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
              return open_session(cuda::live_device(device.resources), policy, keeps_record, ordering, estimates);
            }),
            py::arg("device"), py::arg("policy"), py::arg("keeps_record") = true, py::arg("ordering") = "arrival",
-           py::arg("estimates") = py::none(), "An ordering tells times by the device `estimates`.")
+           py::arg("estimates") = py::none(), "An ordering estimates times for the device `estimates`.")
       .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
                        bool keeps_record, const std::string& ordering) {
-             return open_session(paced_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
+             return open_session(realtime_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
            }),
            py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("keeps_record") = true,
            py::arg("ordering") = "arrival",
@@ -165,7 +165,7 @@ void bind_session(py::module_& module) {
       "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
       py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
-  py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a thread of its own.");
+  py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a separate thread.");
   bind_opening(session);
   session
       .def("add", &add, py::arg("application"), py::arg("first"),
@@ -177,10 +177,10 @@ void bind_session(py::module_& module) {
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
       .def(
           "withdraw", [](Session& self, int application) { self.withdraw(static_cast<ApplicationId>(application)); },
-          py::arg("application"), no_gil, "The application goes: its jobs are cancelled.")
+          py::arg("application"), no_gil, "Withdraws the application: its jobs are cancelled.")
       .def("set_priority", &set_priority, py::arg("application"), py::arg("priority"), no_gil)
       .def("set_policy", &set_policy, py::arg("policy"), "Another policy decides from now on.")
-      .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's own thread.")
+      .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's thread.")
       .def("status", &Session::status, no_gil)
       .def("close", &Session::close, no_gil,
            "Ends everything at the next block boundary; jobs that have not ended fail.")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session without an end did lately, as columns. Times in nanoseconds of the session's own clock.
+// The recent history of a session without an end, as columns. Times are nanoseconds of the session's clock.
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
@@ -60,9 +60,10 @@ void bind_session_history(py::module_& module) {
   py::class_<SessionPast>(module, "SessionPast",
                           "What a session did in the last while; its times count from its start.")
       .def_property_readonly("now_ns", [](const SessionPast& self) { return nanoseconds_at(self.now); })
-      .def("operations", &operation_columns,
-           "Launches, and copies, whose kernel is empty. A state is ended, cancelled or under way; of the last one "
-           "end_ns is now. began_ns is that of its first block, or None.")
+      .def(
+          "operations", &operation_columns,
+          "Launches, and copies, which have an empty kernel. A state is ended, cancelled or under way; of the last one "
+          "end_ns is now. began_ns is that of its first block, or None.")
       .def("quotas", &quota_columns, "What plans gave applications, in blocks per SM by ranges of SMs and in all.")
       .def("holds", &hold_columns, "On how many SMs applications had blocks, from a time on.");
   py::class_<Session, std::shared_ptr<Session>>(module.attr("CoreSession"))

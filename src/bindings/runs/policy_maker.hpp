@@ -6,8 +6,8 @@
 
 namespace gpushare::bindings {
 
-/// From a name or an instance of a Python policy. Throws InvalidInput for an unknown name, and for an
-/// oracle's: sessions know nothing of the future.
+/// Makes a policy from a name or an instance of a Python policy. Throws InvalidInput for an unknown name, and for an
+/// oracle: sessions do not know the future.
 Session::MakePolicy maker_of(const py::object& policy);
 
 }  // namespace gpushare::bindings

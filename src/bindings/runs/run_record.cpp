@@ -14,7 +14,7 @@
 namespace gpushare::bindings {
 namespace {
 
-// Some milliseconds: the GIL costs nothing at that pace, and nobody notices the wait.
+// Some milliseconds: at this interval the GIL costs nothing, and the delay is not noticeable.
 constexpr std::int64_t events_between_looks = 1 << 16;
 
 /// Requires the GIL.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every kind of run shares: its figures, its policy, and how its user can end it.
+// Shared by all kinds of runs: figures, policy, and how the user can end the run.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace gpushare::bindings {
 
-/// What one run leaves behind. Times in nanoseconds.
+/// The results of one run. Times in nanoseconds.
 struct RunRecord {
   std::vector<std::int64_t> arrivals;
   std::vector<std::int64_t> ends;
@@ -27,7 +27,7 @@ struct RunRecord {
   std::optional<Trace> trace{};
   std::optional<std::int64_t> began{};              // time 0 by the clock of the process, on a real GPU
   std::optional<std::int64_t> longest_pause{};      // of the scheduler's thread, on a real GPU
-  std::optional<std::int64_t> without_processor{};  // likewise
+  std::optional<std::int64_t> without_processor{};  // time of that thread without a processor
 };
 
 RunRecord record_of(const UsageMeter& meter);
@@ -42,7 +42,7 @@ class Interruption : public RunObserver {
   void saw(const Event& event) override;
   /// To be called some times a second where events are rare.
   void look() const;
-  /// Likewise, for a callable that can ask who is on the GPU.
+  /// The same, with a callable that returns the names of the launches on the GPU.
   void look(const std::function<std::vector<std::string>()>& on_gpu) const;
 
  private:
@@ -50,10 +50,10 @@ class Interruption : public RunObserver {
   std::int64_t events_ = 0;
 };
 
-/// "cumas+fifo": an ordering, and a sharing policy. A policy in Python comes without an ordering.
+/// "cumas+fifo": an ordering, and a sharing policy. A policy in Python has no ordering.
 std::pair<std::string, py::object> in_two_parts(const py::object& policy);
 
-/// `world` owns what states, events and policies of one run point into. The policy has begun, with its seed of the run.
+/// `world` owns the objects that states, events and policies of one run point to. The policy has been given its seed.
 std::unique_ptr<Policy> to_policy(const py::object& policy, std::shared_ptr<const void> world, std::uint64_t run_seed);
 
 }  // namespace gpushare::bindings

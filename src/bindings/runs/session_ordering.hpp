@@ -8,8 +8,8 @@
 
 namespace gpushare::bindings {
 
-/// An ordering of what comes into a session, none for "arrival". It owns the device by which it tells times. Throws
-/// InvalidInput for a name or an option that it cannot have.
+/// An ordering of a session's operations, none for "arrival". It owns the device for which it estimates times. Throws
+/// InvalidInput for an unknown name or option.
 std::shared_ptr<Ordering> session_ordering(const std::string& name, const Device& estimates);
 
 }  // namespace gpushare::bindings

@@ -15,7 +15,7 @@ double block_time_alone(double stall, double issue, int residency) {
   return (linear + std::sqrt(std::max(linear * linear - 4 * issue * (residency - 1) * stall, 0.0))) / 2;
 }
 
-/// A share of bytes that the cache serves, and what the others cost, such that DRAM is used as the figures say.
+/// The share of bytes that the cache serves, and the DRAM cost of the others, such that DRAM is used as in the figures.
 struct Misses {
   double llc_hit_ratio;
   double dram_cost_ratio;

@@ -17,7 +17,7 @@ struct BlockFigures {
   double misses = 0;       ///< share of its time in memory that a busy DRAM makes longer
 };
 
-/// Blocks per nanosecond that end on `sms` SMs with `residency` such blocks on each, and nobody else there.
+/// Blocks per nanosecond that end on `sms` SMs with `residency` such blocks on each and no other kernel.
 double steady_rate(const BlockFigures& block, int sms, int residency, const OffSmBandwidth& off_sm);
 
 /// The same in whole nanoseconds and bytes, as a kernel's cost. Variation and startup are left as they are by default.

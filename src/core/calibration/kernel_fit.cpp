@@ -21,7 +21,7 @@ constexpr int most_evaluations = 400;
 constexpr std::array first_issue_ratios{0.02, 0.2, 0.8};
 constexpr std::array first_memory_ratios{0.1, 0.6};
 
-/// Logarithms of what is positive and of very different sizes, logits of what is a part of the latency.
+/// Logarithms of positive values, which differ widely in size, and logits of parts of the latency.
 enum Parameter : Eigen::Index { latency, issue_part, memory_part, cache_bytes, dram_bytes, parameter_count };
 using Parameters = Eigen::VectorXd;
 
@@ -29,7 +29,7 @@ double bounded_exp(double value) { return std::exp(std::clamp(value, -30.0, 40.0
 double part(double logit) { return 1 / (1 + bounded_exp(-logit)); }
 double logit(double part) { return std::log(part / (1 - part)); }
 
-/// Residuals in units of their expected errors: rates first, then what is known beforehand.
+/// Residuals in units of their expected errors: rates first, then prior knowledge.
 struct Misfit : Eigen::DenseFunctor<double> {
   Misfit(std::span<const RatePoint> points, const BlockTraffic& traffic, const OffSmBandwidth& off_sm)
       : Eigen::DenseFunctor<double>(parameter_count, static_cast<int>(points.size()) + 3),

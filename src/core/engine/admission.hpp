@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may use the device's memory (EffiSha section 6.4): an application whose memory does not fit beside that of those
-// who have not ended waits, and starts when enough of them have. Order of arrival: who waits holds up whoever comes
-// later, so that nobody starves.
+// Admission by device memory (EffiSha section 6.4): an application starts when its memory fits beside that of the
+// running ones. Admission is in order of arrival, without overtaking, so that no application starves.
 #pragma once
 
 #include <deque>
@@ -14,14 +13,14 @@ namespace gpushare {
 
 class Admission {
  public:
-  /// Every application fits by itself: validate() has seen to that.
+  /// Every application fits by itself: validate() checks that.
   Admission(const Workload& workload, const Device& device);
 
-  /// The application has come, and waits.
+  /// The application has arrived, and waits.
   void arrive(ApplicationId application) { waiting_.push_back(application); }
-  /// It has ended, and what it had is free.
+  /// The application has ended, and its memory is free.
   void leave(ApplicationId application);
-  /// The next one to start now, if there is one: its memory is taken.
+  /// The next application to start now, if there is one; its memory is taken.
   std::optional<ApplicationId> admit();
 
  private:

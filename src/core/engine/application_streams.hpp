@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where every application stands in its in-order stream of operations, and who arrives next.
+// The position of every application in its in-order stream of operations, and the order of arrivals.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,8 @@
 
 namespace gpushare {
 
-/// Of the application's operation that has so many before it: what the work of its blocks is drawn by.
+/// Identifies the operation that has `before` operations before it in its application. The work of its blocks is drawn
+/// from this.
 std::uint64_t identity_of(std::string_view application, std::size_t before);
 
 class ApplicationStreams {
@@ -28,7 +29,7 @@ class ApplicationStreams {
 
   /// The application's next operation, or nullopt when it has ended.
   std::optional<Submission> next(ApplicationId application);
-  /// What next() would say, without taking it.
+  /// The result of next(), without taking it.
   std::optional<Submission> peek(ApplicationId application) const;
 
  private:

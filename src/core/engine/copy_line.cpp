@@ -9,13 +9,13 @@ namespace gpushare {
 
 std::size_t CopyLine::next() const {
   GPUSHARE_EXPECT(!waiting_.empty(), "no copy waits");
-  const auto first = std::ranges::min_element(waiting_, {}, [](const Waiting& each) { return each.copy.rank; });
+  const auto first = std::ranges::min_element(waiting_, {}, [](const WaitingCopy& each) { return each.copy.rank; });
   return static_cast<std::size_t>(first - waiting_.begin());
 }
 
 CopyPiece CopyLine::take() {
   const std::size_t place = next();
-  Waiting& waiting = waiting_[place];
+  WaitingCopy& waiting = waiting_[place];
   const std::int64_t left = std::get<Copy>(*waiting.copy.operation).size.count - waiting.gone;
   const std::int64_t size = waiting.copy.piece.count == 0 ? left : std::min(left, waiting.copy.piece.count);
   const CopyPiece piece{.copy = waiting.copy, .offset = waiting.gone, .size = Bytes{size}, .is_last = size == left};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copies of one direction that have not gone yet, whole or in pieces, and whose turn it is: the smallest rank, and
-// of equals who came first. A device asks for the next piece when its engine can take one.
+// The waiting copies of one direction, whole or in pieces. The copy with the smallest rank is next, in order of arrival
+// among equals. A device asks for the next piece when its engine can take one.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace gpushare {
 
-/// What an engine copies at a time.
+/// The unit that an engine copies at a time.
 struct CopyPiece {
   Submission copy;
   std::int64_t offset = 0;  ///< in the copy
@@ -42,17 +42,17 @@ class CopyLine {
   CopyPiece take();
 
  private:
-  struct Waiting {
+  struct WaitingCopy {
     Submission copy;
     std::int64_t gone = 0;  // bytes
   };
 
   std::size_t next() const;
 
-  std::vector<Waiting> waiting_;  // in the order in which they came
+  std::vector<WaitingCopy> waiting_;  // in the order in which they came
 };
 
-/// When copies began whose last piece has not ended.
+/// Start times of the copies that have not ended completely.
 class CopyStarts {
  public:
   void begin(const CopyPiece& first, Time now) { starts_.emplace_back(first.copy.id, now); }

@@ -26,8 +26,8 @@ void Dispatcher::deliver(const Event& event) {
   if (plan_due_.after(event, *policy_, state_)) enforce(checked(plan_due_.plan(*policy_, state_), state_));
 }
 
-// A real GPU is behind its deadlines where they come faster than they can be heeded. A policy that has asked to be
-// woken goes by that: late, but before it hears of anything later.
+// A real GPU falls behind its deadlines where they come faster than they can be served. A policy that has asked for a
+// wake-up gets it late then, but before it sees any later event.
 void Dispatcher::wake_before(const Event& event) {
   if (!wake_at_ || *wake_at_ >= event.time) return;
   advance_to(event.time);
@@ -40,7 +40,7 @@ void Dispatcher::admit(const RunningLaunch& launch) {
   plan_.shares.insert(plan_.shares.begin(), admitted_.back());
 }
 
-/// While they come and go nobody may want another plan.
+/// The policy may want no new plan when an admitted launch ends, so the plan in force is adjusted.
 void Dispatcher::forget_admitted(OperationId ended) {
   const auto is_ended = [ended](const Share& share) { return share.launch == ended; };
   if (std::erase_if(admitted_, is_ended) > 0) std::erase_if(plan_.shares, is_ended);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between device and policy: what happens goes to the state, to those who look on and to the policy, and what the
-// policy decides goes to the device. Runs of known work (engine.cpp) and of work that comes in by and by (open_run.cpp)
-// share it.
+// Passes events from the device to the state, the observers and the policy, and the policy's plans to the device. Runs
+// of known work (engine.cpp) and of work that is submitted during the run (open_run.cpp) share it.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +14,8 @@
 
 namespace gpushare {
 
-/// When a policy is asked for a plan: after an event that it wants one for, and of several that the device knows
-/// already, once, after the last.
+/// Decides when a policy is asked for a plan: after an event for which the policy wants one; where the device knows
+/// several events already, once, after the last.
 class PlanDue {
  public:
   bool after(const Event& event, const Policy& policy, const State& state) {
@@ -28,8 +27,7 @@ class PlanDue {
     return is_due;
   }
 
-  /// Events that are known already may be some time apart. If the policy would have had itself woken between them, it
-  /// is woken at once.
+  /// Known events may be some time apart. A wake-up that the policy has set between them is delivered at once.
   Plan plan(const Policy& policy, const State& state) {
     Plan plan = policy.decide(state);
     if (std::exchange(was_put_off_, false) && plan.wake_at) {
@@ -50,15 +48,15 @@ class Dispatcher {
 
   State& state() { return state_; }
   const State& state() const { return state_; }
-  /// When the policy wants to be asked again, whatever happens.
+  /// The time at which the policy wants to be asked again, whatever happens.
   std::optional<Time> wake_at() const { return wake_at_; }
-  /// Time has come this far, though no event says so.
+  /// The run has reached this time without an event.
   void advance_to(Time time) { now_ = time; }
-  /// Of the latest event, or what advance_to() said.
+  /// The time of the latest event or of advance_to(), whichever is later.
   Time now() const { return std::max(now_, state_.now()); }
 
   void deliver(const Event& event);
-  /// Something that no device reports: an arrival, an end of an application.
+  /// Delivers an event that no device reports: an arrival or an end of an application.
   void deliver(EventKind kind, ApplicationId application);
   /// Hands an operation to the device; a launch has then arrived.
   void submit(const Submission& submission);
@@ -67,10 +65,10 @@ class Dispatcher {
 
   void change_priority(ApplicationId application, int priority);
 
-  /// What holds: the plan in force, and before it who was admitted and has not ended.
+  /// The plan in force, with the launches that were admitted and have not ended in front.
   const Plan& plan() const { return plan_; }
-  /// Another policy decides from now on, after it has seen a history that leads to the present state. Of that history
-  /// the last event is told to those who look on. If the policy throws, everything stays as it was.
+  /// Replaces the policy, which first sees a history that leads to the present state. Observers see only the last event
+  /// of that history. If the policy throws, nothing changes.
   void hand_over(Policy& policy, State empty, std::span<const Event> history);
 
  private:

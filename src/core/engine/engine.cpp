@@ -16,7 +16,7 @@
 namespace gpushare {
 namespace {
 
-/// So many wake-ups in a row without any other event mean that the policy waits for something that cannot happen.
+/// After so many wake-ups in a row without any other event the policy waits for something that cannot happen.
 constexpr int most_idle_wake_ups = 100'000;
 
 class WorkloadEngine : private OperationSource {
@@ -44,7 +44,7 @@ class WorkloadEngine : private OperationSource {
   }
 
  private:
-  /// The next arrival, the next operation that a host issues, or the policy's own wake-up, whichever comes first.
+  /// The earliest of the next arrival, the next operation that a host issues, and the policy's wake-up.
   std::optional<Time> deadline() const {
     std::optional<Time> first = dispatcher_.wake_at();
     const auto consider = [&](Time time) { first = first ? std::min(*first, time) : time; };
@@ -67,7 +67,7 @@ class WorkloadEngine : private OperationSource {
     start_admitted();
   }
 
-  /// At once, or when the application's host has come so far.
+  /// Issues the operation at once, or when the application's host gets to it.
   void issue(const Submission& submission) {
     const Time now = dispatcher_.now();
     const Time ready = hosts_.ready(submission.application, pace_of(*submission.operation), now);
@@ -75,13 +75,13 @@ class WorkloadEngine : private OperationSource {
     issued_later_.emplace(ready, submission);
   }
 
-  /// None where the application's host may come later.
+  /// Nothing where the application's host may issue the operation later.
   std::optional<Submission> following(ApplicationId application) const override {
     const auto next = streams_.peek(application);
     return next && pace_of(*next->operation) == HostPace{} ? next : std::nullopt;
   }
 
-  /// Those whose memory fits.
+  /// Starts waiting applications as long as their memory fits.
   void start_admitted() {
     while (const auto application = admission_.admit()) {
       hosts_.start(*application, dispatcher_.now());
@@ -114,7 +114,7 @@ class WorkloadEngine : private OperationSource {
     dispatcher_.wake_policy();
   }
 
-  /// A resident block will end by itself, however often the policy wakes up until then.
+  /// A resident block will end, however often the policy wakes up until then.
   bool nothing_resident() const {
     return std::ranges::all_of(dispatcher_.state().running(),
                                [](const RunningLaunch& launch) { return launch.started == launch.done; });
@@ -151,7 +151,7 @@ std::vector<Decision> decide_again(const Trace& trace, const Device& device, con
   for (std::size_t position = 0; position < trace.events.size(); ++position) {
     const Event& event = trace.events[position];
     state.update(event);
-    // It remembers what it answers; what follows from that for the device is part of the trace already.
+    // The policy records its answer; the answer's effect on the device is in the trace already.
     if (event.kind == EventKind::LaunchArrived) policy.admits(*state.find(event.operation), state);
     policy.observe(event, state);
     if (plan_due.after(event, policy, state)) decisions.push_back({position, plan_due.plan(policy, state)});

@@ -11,7 +11,7 @@
 
 namespace gpushare {
 
-/// Looks on while a run happens; traces and meters are observers.
+/// Observes a run while it happens; traces and meters are observers.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -26,7 +26,7 @@ class RunObserver {
 /// impossible plan or leaves work waiting for ever.
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers = {});
 
-/// Feeds a recorded run's events to a policy, without a device, and returns what it decides.
+/// Feeds a recorded run's events to a policy, without a device, and returns its decisions.
 std::vector<Decision> decide_again(const Trace& trace, const Device& device, const Workload& workload, Policy& policy);
 
 }  // namespace gpushare

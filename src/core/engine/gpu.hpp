@@ -11,7 +11,8 @@
 
 namespace gpushare {
 
-/// What an operation is on one kind of device, such as machine code with its arguments. Only that device looks inside.
+/// An operation in the form that one kind of device runs, such as machine code with its arguments. Only that device
+/// interprets it.
 class DeviceCode {
  public:
   virtual ~DeviceCode() = default;
@@ -24,12 +25,13 @@ struct Submission {
   const Operation* operation = nullptr;  ///< owned by the workload, which outlives the run
   /// Made from the application's name and the operation's place in it: the same in every workload that holds them.
   std::uint64_t identity = 0;
-  const DeviceCode* code = nullptr;  ///< where work comes in while a run goes on; it lives as long as the operation
-  /// Of the copies that wait for a direction the one with the smallest rank goes first, of equals who came first.
+  const DeviceCode* code = nullptr;  ///< set where work is submitted during a run; lives as long as the operation
+  /// Among the waiting copies of a direction the smallest rank goes first, equal ranks in order of arrival.
   std::int64_t rank = 0;
   /// A copy goes in pieces of this size, between which one of a smaller rank may go. 0: whole.
   Bytes piece{};
-  /// So many of its pieces the engine has at a time: more keep it busier, and let the others wait for longer.
+  /// The number of its pieces that the engine holds at a time: more keep the engine busier and make other copies wait
+  /// longer.
   int pieces_at_a_time = 1;
 };
 
@@ -43,13 +45,13 @@ class Gpu {
   /// served by rank, one at a time per direction. Must not block. Emits no arrival events: the engine does.
   virtual void submit(const Submission& submission) = 0;
 
-  /// An operation that will be submitted as soon as the one before it in its application has ended, unless the run ends
-  /// before. A device may start a launch behind that one, in its place: nothing is reported of it before it has been
-  /// submitted, and from then on plans hold for it as for any other.
+  /// Names an operation that will be submitted as soon as the one before it in its application has ended, unless the
+  /// run ends earlier. A device may queue the launch behind that one, on its SMs. The device reports nothing of it
+  /// before it has been submitted; from then on plans apply to it as to any other launch.
   virtual void announce(const Submission& /*next*/) {}
 
-  /// Of an operation that was announced and will never be submitted, because its application was withdrawn: has it been
-  /// started, and not left yet? Until it has, the end of the one before it is not reported.
+  /// Is this announced operation still on the GPU, though its application has been withdrawn, so that it will never be
+  /// submitted? Until it has left, the end of the operation before it is not reported.
   virtual bool is_leaving(OperationId /*announced*/) const { return false; }
 
   /// Makes the plan hold from now on, as soon as the device can: blocks that already run are never cut short, so a
@@ -58,13 +60,13 @@ class Gpu {
 
   /// A launch that was just submitted begins at once, ahead of all others, with all that it can have, until a plan
   /// names it. Whoever admits it has kept room for it: the device need not make any. Must not block. Of many that are
-  /// admitted a device may let so many begin at a time, and each of the others when one of these has ended.
+  /// admitted a device may let `admitted_at_once` (plan.hpp) begin at a time, and each of the others when one of these
+  /// has ended.
   virtual void admit(OperationId launch) = 0;
-  static constexpr int admitted_at_once = 8;  ///< the hardware has few queues for streams, and others need some
 
-  /// Takes a launch that was submitted off the GPU for good, whatever plans say: no further block of it starts, and
-  /// once those that run have ended, it ends, perhaps with blocks that never ran. What cannot be stopped, such as a
-  /// copy, ends as it would have. Must not block.
+  /// Takes a submitted launch off the GPU for good, whatever plans say: no further block of it starts, and when those
+  /// that run have ended the launch ends, perhaps with blocks that never ran. An operation that cannot be stopped,
+  /// such as a copy, runs to its end. Must not block.
   virtual void withdraw(OperationId operation) = 0;
 
   /// Advances to the next event and returns it, but not beyond the deadline: nullopt means that the deadline was

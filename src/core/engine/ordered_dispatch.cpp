@@ -8,37 +8,36 @@
 namespace gpushare {
 
 void OrderedDispatch::add(const Application& application, ApplicationId expected) {
-  if (ordering_ == nullptr) return;
-  GPUSHARE_EXPECT(ordering_->add(application) == expected, "an ordering numbers applications as the run does");
+  GPUSHARE_EXPECT(ordering_.add(application) == expected, "an ordering numbers applications as the run does");
 }
 
 void OrderedDispatch::issue(ApplicationId application, const Operation& operation) {
-  if (ordering_ != nullptr) ordering_->issue(application, operation);
+  ordering_.issue(application, operation);
 }
 
 void OrderedDispatch::offer(const Submission& operation) {
-  if (ordering_ == nullptr) return go(operation);
-  ordering_->offer(operation, dispatcher_.now());
+  ordering_.offer(operation, dispatcher_.now());
   has_news_ = true;
+  if (!ordering_.waits_for_all_offers()) let_go();
 }
 
 void OrderedDispatch::ended(ApplicationId application) {
-  if (ordering_ != nullptr) ordering_->ended(application, dispatcher_.now());
+  ordering_.ended(application, dispatcher_.now());
   has_news_ = true;
 }
 
 void OrderedDispatch::withdraw(ApplicationId application) {
-  if (ordering_ != nullptr) ordering_->withdraw(application);
+  ordering_.withdraw(application);
   has_news_ = true;
 }
 
 void OrderedDispatch::set_priority(ApplicationId application, int priority) {
-  if (ordering_ != nullptr) ordering_->set_priority(application, priority);
+  ordering_.set_priority(application, priority);
 }
 
 void OrderedDispatch::let_go() {
-  if (ordering_ == nullptr || !std::exchange(has_news_, false)) return;
-  while (const auto operation = ordering_->next(dispatcher_.now())) go(*operation);
+  if (!std::exchange(has_news_, false)) return;
+  while (const auto operation = ordering_.next(dispatcher_.now())) go(*operation);
 }
 
 void OrderedDispatch::go(const Submission& operation) {
@@ -48,7 +47,7 @@ void OrderedDispatch::go(const Submission& operation) {
 }
 
 void OrderedDispatch::announce_following(ApplicationId application) {
-  if (ordering_ != nullptr && !ordering_->goes_on(application)) return;
+  if (!ordering_.goes_on(application)) return;
   if (const auto next = source_.following(application)) gpu_.announce(*next);
 }
 

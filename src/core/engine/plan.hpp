@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a policy answers: who may have how many blocks on which SM, in which order. The device brings it about.
+// A policy's answer: how many blocks each launch may have on which SM, and in which order. The device enforces it.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +11,10 @@
 #include "core/model/units.hpp"
 
 namespace gpushare {
+
+/// So many admitted launches (Policy::admits) begin at a time: the hardware has few queues for streams, and others need
+/// some.
+constexpr int admitted_at_once = 8;
 
 /// How many blocks of one launch may be resident on each SM. One number where all SMs are alike.
 class Quota {
@@ -55,8 +59,8 @@ struct Share {
 /// The running launches in rank order, first served first. A launch that is left out gets nothing.
 ///
 /// On every SM a launch that still has blocks to start and may start them (quota not reached, or no quota below
-/// its maximum residency) holds the room for itself: lower ranks get what is left once its last block has started.
-/// A quota at the maximum residency that is meant as a limit says so (Share::leaves_rest).
+/// its maximum residency) reserves the room: lower ranks get what is left once its last block has started. A quota at
+/// the maximum residency that is meant as a limit has Share::leaves_rest.
 struct Plan {
   std::vector<Share> shares{};
   std::optional<Time> wake_at{};  ///< ask again at this time even if nothing happens

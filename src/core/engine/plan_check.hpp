@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every plan must satisfy before a device sees it, and what to say when a policy lets work starve.
+// The requirements for plans, checked before a device sees them, and the message for a policy that lets work starve.
 #pragma once
 
 #include <string>

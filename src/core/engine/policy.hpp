@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seam between deciding and doing. A policy sees the state and says what should hold; it never reads a clock,
-// starts a thread or talks to a GPU, so the same policy drives the simulated and the real one, and a recorded run
-// can be decided again.
+// The seam between decisions and their execution. A policy sees the state and returns a plan; it never reads a clock,
+// starts a thread or talks to a GPU, so the same policy drives the simulated and the real one, and a recorded run can
+// be decided again.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,24 @@
 
 namespace gpushare {
 
-class PolicyOptions;  // policies/options.hpp
+class PolicyOptions;  // policy_support/options.hpp
 
 class Policy {
  public:
   virtual ~Policy() = default;
 
-  /// Called once, before all else. A policy that leaves something to chance takes its random numbers from this seed and
+  /// Called once, before all else. A randomized policy takes its random numbers from this seed and
   /// from nothing else: it differs between the repeats of a comparison and between policies, and in equal runs it is
-  /// the same (policies/policy_seed.hpp).
+  /// the same (policy_support/policy_seed.hpp).
   virtual void begin(std::uint64_t /*seed*/) {}
 
   /// Throws PolicyError for an application that this policy cannot serve. Called before the
   /// application arrives, and before a priority changes or a policy takes over.
   virtual void check(const Application& /*application*/) const {}
 
-  /// Asked of each launch that has arrived, before observe(): is there room that has been kept for it, or will be soon?
-  /// Then it begins at once (see Gpu::admit), ahead of all others and with all that it can have, until a plan names it.
-  /// To ask for a plan and to bring it about takes longer than some launches do. Nobody asks about what arrived under
-  /// another policy.
+  /// Asked for each launch that has arrived, before observe(): are SMs reserved for it, or will they be soon? Then it
+  /// starts at once (see Gpu::admit), ahead of all others and without a quota, until a plan names it: making and
+  /// applying a plan takes longer than some launches run. Not asked for launches that arrived under an earlier policy.
   virtual bool admits(const RunningLaunch& /*launch*/, const State& /*state*/) { return false; }
 
   /// Called after every event, with the state that includes it. For predictors and memory; the default does nothing.
@@ -47,7 +46,7 @@ class Policy {
   }
 
   /// The plan for this state. Must be a function of the events seen so far and nothing else. Never called when no
-  /// launch is running. An empty plan stops everybody at the next block boundary.
+  /// launch is running. An empty plan stops every launch at the next block boundary.
   virtual Plan decide(const State& state) const = 0;
 };
 

@@ -18,7 +18,7 @@ State::State(const Device& device, const Workload& workload) : device_(&device) 
 ApplicationId State::add(std::shared_ptr<const Application> application) {
   const auto id = static_cast<ApplicationId>(next_application_++);
   const int priority = application->priority;
-  applications_.emplace(id, Known{.application = std::move(application), .priority = priority});
+  applications_.emplace(id, ApplicationState{.application = std::move(application), .priority = priority});
   return id;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a policy may know: the device, the clock of the run, and the progress of every launch that has arrived and
-// not ended. State is a fold over events; nothing else changes it, so a recorded trace rebuilds it exactly.
+// A policy's knowledge: the device, the clock of the run, and the progress of every launch that has arrived and not
+// ended. State is a fold over events; nothing else changes it, so a recorded trace rebuilds it exactly.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace gpushare {
 
-/// What one launch has done on one SM so far (SRTF, Table 1).
+/// The progress of one launch on one SM (SRTF, Table 1).
 struct SmProgress {
   int resident = 0;
   std::int64_t done = 0;
@@ -44,13 +44,13 @@ struct RunningLaunch {
 
 class State {
  public:
-  /// Of work that is known beforehand: what has not arrived yet can be foreseen.
+  /// For work that is known beforehand: an oracle can foresee its arrivals.
   State(const Device& device, const Workload& workload);
-  /// Of work that comes in while the run goes on, through add().
+  /// For work that is submitted during the run, through add().
   explicit State(const Device& device) : device_(&device) {}
 
-  /// Ids are given in the order of these calls, and never again. An operation must outlive the state, and stay where it
-  /// is.
+  /// Ids are given in the order of these calls, and never reused. An operation must outlive the state, at the same
+  /// address.
   ApplicationId add(std::shared_ptr<const Application> application);
   OperationId add(const Operation& operation);
 
@@ -70,17 +70,17 @@ class State {
   /// The launch, or nullptr before its arrival and after its end.
   const RunningLaunch* find(OperationId launch) const;
 
-  /// The first launches of the applications that will arrive within this time: foresight, which only an oracle has
-  /// (an open session announces nobody, and the list is empty).
+  /// The first launches of the applications that will arrive within this time. Only an oracle has such foresight; in an
+  /// open session the list is empty.
   std::vector<const Launch*> first_launches_arriving_within(Duration window) const;
 
-  /// As it is now: it may have changed since the application came.
+  /// The present priority: it may have changed since the application's arrival.
   int priority(ApplicationId id) const { return applications_.at(id).priority; }
 
   void update(const Event& event);
 
  private:
-  struct Known {
+  struct ApplicationState {
     std::shared_ptr<const Application> application;
     int priority = 0;
     bool has_arrived = false;
@@ -92,7 +92,7 @@ class State {
   RunningLaunch& at(OperationId launch);
 
   const Device* device_;
-  std::map<ApplicationId, Known> applications_;  // but for the forgotten
+  std::map<ApplicationId, ApplicationState> applications_;  // but for the forgotten
   std::int32_t next_application_ = 0;
   std::vector<const Operation*> operations_;  // by OperationId
   std::vector<int> position_;                 // by OperationId: index in running_, or -1

@@ -43,7 +43,7 @@ class TraceReader {
     return static_cast<std::int64_t>(bits);
   }
   Time time() { return Time(Duration(integer())); }
-  /// A length, which cannot be larger than what is left of the bytes.
+  /// A length, which cannot be larger than the rest of the bytes.
   std::size_t size() {
     const std::int64_t value = integer();
     require(value >= 0 && static_cast<std::size_t>(value) <= left_.size(), "this trace is damaged: a length is wrong");

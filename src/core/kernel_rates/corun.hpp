@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast kernels are together, before anybody tries: the contention model (simulation/contention.hpp) asked about any
-// division of the GPU. Needs what a profile says of each kernel, and never sees kernels together.
+// Predicts the speeds of kernels that run together, before they do: the contention model (simulation/contention.hpp)
+// applied to any SM allocation. Needs each kernel's profile, and no measurement of kernels together.
 //
 // On an H100 it is 4 % off in the median of pairs' STP, and 12 % where both share every SM
 // (docs/results/simulator-accuracy.md).
@@ -20,10 +20,10 @@ struct SmGroup {
   std::vector<int> blocks{};  ///< per SM, by kernel
 };
 
-/// Blocks per nanosecond that each kernel ends while the SMs are divided so: the steady state, with nobody starting or
-/// ending. `groups` cover at most the device's SMs; what they leave is idle. Blocks that do not fit an SM together are
-/// not noticed: see SmRoom. Where SMs serve the oldest first (IssueOrder), `kernels` are in order of age, the oldest
-/// first: of two that are launched again and again, the one with shorter launches is the younger most of the time.
+/// Blocks per nanosecond that each kernel ends under this SM allocation in the steady state, without arrivals and ends.
+/// `groups` cover at most the device's SMs; the others are idle. Whether blocks fit an SM together is not checked: see
+/// SmRoom. Where SMs serve the oldest block first (IssueOrder), `kernels` are in order of age, the oldest first:
+/// between two that are launched again and again, the one with shorter launches is the younger one most of the time.
 std::vector<double> corun_rates(const Device& device, std::span<const Kernel* const> kernels,
                                 std::span<const SmGroup> groups);
 

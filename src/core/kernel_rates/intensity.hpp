@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How hard a launch drives the GPU while it has it alone, in Slate's three levels (section III.B.2): its arithmetic
-// against the device's peak, and its global loads and stores against DRAM's.
+// Classifies how hard a launch drives the GPU when alone, in Slate's three levels (section III.B.2): its arithmetic
+// relative to the device's peak, and its global loads and stores relative to DRAM's.
 //
 // The paper gives its levels by example only (Table II, on a Titan Xp of 12 150 GFLOP/s and 547.7 GB/s). A threshold
 // lies between the largest figure that is labelled lower and the smallest that is labelled higher; within such a
@@ -13,10 +13,10 @@
 //
 // The compute thresholds are near the geometric middle. Memory's upper one is lower in its bracket, because a plain
 // stream does not exceed its GPU's peak and should count as high. Loads and stores count on their way to the cache, as
-// in Table II, where a transpose has more than DRAM can give.
+// in Table II, where a transpose exceeds DRAM's bandwidth.
 //
-// Where nobody has counted floating-point operations (or there are none), or no peak is known, the share of the
-// issue slots that the kernel keeps busy stands in. That is another quantity, as any instruction counts, and its
+// Where floating-point operations were not counted (or there are none), or no peak is known, the share of the issue
+// slots that the kernel keeps busy is used instead. It is another quantity, as any instruction counts, and its
 // thresholds are an assumption: Table III has a kernel of low compute at 0.36 instructions per cycle of four (0.09).
 #pragma once
 
@@ -43,7 +43,7 @@ constexpr IntensityThresholds flops_thresholds{.medium = 0.005, .high = 0.04};
 constexpr IntensityThresholds issue_thresholds{.medium = 0.2, .high = 0.6};
 constexpr IntensityThresholds memory_thresholds{.medium = 0.3, .high = 0.75};
 
-/// What a launch draws alone, as fractions of what the device has.
+/// The demand of a launch alone, as fractions of the device's capacity.
 struct Demand {
   std::optional<double> flops{};  ///< of the single-precision peak, where both are known
   double issue = 0;               ///< of the issue slots
@@ -53,7 +53,7 @@ struct Demand {
   Intensity memory_intensity() const { return memory_thresholds.of(memory); }
 };
 
-/// Needs what a profile says of the kernel.
+/// Requires a profiled kernel.
 Demand demand_alone(const Device& device, const Launch& launch);
 
 }  // namespace gpushare

@@ -11,7 +11,7 @@
 
 namespace gpushare {
 
-/// The first round of a launch on SMs of its own, spread evenly; it is kernel `kernel` of `kernels`.
+/// The first round of a launch on dedicated SMs, spread evenly; it is kernel `kernel` of `kernels`.
 std::vector<SmGroup> first_round(const Launch& launch, int max_residency, int sms, std::size_t kernel = 0,
                                  std::size_t kernels = 1);
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is a kernel bound by what lies beyond the SMs? (CD-search section 4.1): three answers, and the figures behind them.
+// Is a kernel bound by the part of the GPU beyond the SMs? (CD-search section 4.1): three classifications and their
+// figures.
 //
-// The off-SM bandwidth model compares what all SMs would ask for if nobody made them wait (Eq. 1) with what NoC, cache
-// and memory can deliver (Eq. 2). Bandwidth utilisation, the paper's baseline, looks at the memory alone. The third is
-// what both try to foretell: does the speed saturate with the number of SMs?
+// The off-SM bandwidth model compares the demand of all SMs without waiting (Eq. 1) with what NoC, cache and memory can
+// deliver (Eq. 2). Bandwidth utilisation, the paper's baseline, considers the memory alone. The third classification is
+// what both try to predict: does the speed saturate with the number of SMs?
 //
 // Units. Bandwidths are bytes per second. APKI is per thousand instructions, so Eq. 1 needs APKI / 1000. Its #SMs are
 // all SMs of the GPU, also while an application has only some of them. Equality counts as compute-bound.
@@ -16,7 +17,7 @@ namespace gpushare {
 
 enum class BoundBy { Compute, Memory };
 
-/// What hardware and its counters say of a kernel.
+/// A kernel's figures from hardware counters and specifications.
 struct CacheAccesses {
   double most_instructions_per_cycle = 0;  ///< IPC_max of one SM, in the instructions that APKI counts
   double per_kilo_instruction = 0;         ///< APKI: accesses to the last-level cache
@@ -48,7 +49,8 @@ double dram_utilisation(const Device& device, const Kernel& kernel);
 
 /// A kernel saturates where it has this share of its best speed.
 constexpr double saturated_speed = 0.95;
-/// Memory-bound is who saturates before this share of the SMs: one whose speed is in proportion needs 95 % of them.
+/// A kernel is memory-bound if it saturates before this share of the SMs: one with proportional speed needs 95 % of
+/// them.
 constexpr double early_sms = 0.75;
 
 /// The fewest SMs on which a kernel has `share` of the best speed that it has on any number of them.

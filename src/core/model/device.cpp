@@ -13,7 +13,7 @@ void require_positive(const Device& device, const char* field, double value) {
           "device '" + device.name + "': " + field + " must be a positive number, got " + std::to_string(value));
 }
 
-/// Far beyond any GPU: within these limits the core's integers hold every sum and product of what a device says.
+/// Far beyond any GPU: within these limits the core's integers hold every sum and product of a device's figures.
 constexpr double least_clock_hz = 1e3;
 constexpr int most_sms = 1 << 16;
 constexpr int largest_unit = 1 << 14;

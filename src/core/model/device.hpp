@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A GPU as data: how much room an SM has, in which units it is handed out, what lies beyond the SMs, and how long
-// the host's commands take. python/gpushare/devices/*.toml says where each figure is from.
+// A GPU as data: the resources of an SM and their allocation units, the memory system beyond the SMs, and the delays of
+// the host's commands. python/gpushare/devices/*.toml has the source of each figure.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace gpushare {
 
-/// Whose warps an SM's schedulers serve first.
+/// The order in which an SM's schedulers serve the warps of its blocks.
 enum class IssueOrder {
   Fair,         ///< all alike
   OldestFirst,  ///< those of the blocks that have been on the SM for longest; a worker is one block as long as it stays
 };
 
-/// What all resident blocks of one SM share.
+/// The resources that all resident blocks of one SM share.
 struct SmCapacity {
   int threads = 0;
   int warps = 0;
@@ -73,12 +73,38 @@ struct CommandDelays {
   Duration relaunch{};        ///< from the new plan to the first block of a launch that had been evicted
   Duration block_dispatch{};  ///< between two blocks that one SM starts
   Duration completion{};      ///< from the end of a launch's last block until the host knows
-  /// From when a launch could have more blocks on an SM than it has workers there, to the first of them: a worker that
-  /// has made room for somebody else is gone.
+  /// From the time when a launch may have more blocks on an SM than it has workers there to the first of these blocks:
+  /// the workers that were evicted are gone, and new ones have to be launched.
   Duration top_up{};
-  /// From the end of a launch's last block to the first of its application's next one, where that waits in hardware
-  /// behind it. Zero: none does.
+  /// From the end of a launch's last block to the first block of its application's next launch, where that one is
+  /// queued behind it in hardware. Zero: the device queues none.
   Duration follow{};
+};
+
+/// What co-scheduling costs and what it has to promise, as far as that depends on the device. The defaults were
+/// measured on an H100 80GB.
+struct CoRunTuning {
+  /// From a launch's arrival until workers obey a plan made for it, at least: the decision, the distribution of SMs,
+  /// and the orders to the workers.
+  Duration plan_latency{30'000};
+  /// From a new allocation until its quotas hold on all SMs: some 25 us, and a block.
+  Duration allocation_settling{100'000};
+  /// To hand the GPU from one launch to another: some 25 us to evict, as much to resume, and a block.
+  Duration switch_cost{100'000};
+  /// The most waiting work that is admitted to reserved SMs: others lose these SMs meanwhile, and each waiting launch
+  /// costs the device time at every poll.
+  Duration longest_backlog{5'000'000};
+  /// What an unequal partition must promise over an equal one, where the model is doubtful (allocation_search.hpp).
+  double gain_of_unequal_parts = 1.2;
+  /// The same for shared SMs.
+  double gain_of_sharing = 1.3;
+  /// The least that co-running must promise over serial execution where the model is doubtful: predictions of equal
+  /// partitions were up to 13 % off in nine pairs of ten (docs/results/simulator-accuracy.md).
+  double gain_of_doubtful_co_running = 1 / 1.1;
+  /// The throughput of original kernels in serial execution: they leave no gaps and fill each other's last waves. 1.07
+  /// of one after the other in the mean of 136 pairs; chosen on half of these pairs, checked on the others
+  /// (docs/internals/tuner.md).
+  double gain_of_serial_whole = 1.05;
 };
 
 struct Device {
@@ -91,8 +117,9 @@ struct Device {
   CopyEngine to_device;
   CopyEngine to_host;
   CommandDelays delays;
+  CoRunTuning tuning{};
   double flops_per_s = 0;  ///< single-precision peak, where known
-  Bytes memory{};          ///< where known; 0: nobody has to wait for any
+  Bytes memory{};          ///< where known; 0: not limited
 };
 
 /// Throws InvalidInput naming the first field that no GPU can have.

@@ -8,7 +8,7 @@
 
 namespace gpushare {
 
-/// What the user handed over cannot be used. The message names the value, what was expected, and what to do.
+/// The user's input cannot be used. The message has the value, the expectation, and what to do.
 struct InvalidInput : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -18,7 +18,7 @@ struct PolicyError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A device failed, or what runs on it did not end. Kinds of devices have kinds of these.
+/// A device failed, or its work did not end. Kinds of devices derive from this.
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -37,7 +37,7 @@ inline void require(bool holds, const std::string& message) {
   if (!holds) throw InvalidInput(message);
 }
 
-/// With a message that is put together only where it is needed: for what is checked with every launch.
+/// With a message that is built only on failure: for checks of every launch.
 template <typename Message>
 void require_lazily(bool holds, Message message) {
   if (!holds) throw InvalidInput(message());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When an application issues an operation: what its host does between two of them. By default nothing, so that an
-// operation starts when the one before it has ended.
+// The time that an application's host spends between issuing two operations. The default is none: an operation starts
+// when the one before it has ended.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct HostPace {
   friend bool operator==(const HostPace&, const HostPace&) = default;
 };
 
-/// How far each application's host has come.
+/// The progress of each application's host.
 class HostTimes {
  public:
   explicit HostTimes(std::size_t applications) : issued_(applications) {}
@@ -29,7 +29,7 @@ class HostTimes {
   /// The application's first operation may be issued.
   void start(ApplicationId application, Time now) { issued_[index(application)] = now; }
 
-  /// When the operation of this pace may start; the one before it ended (or the application started) at `end`.
+  /// The time at which the operation may start; the one before it ended (or the application started) at `end`.
   Time ready(ApplicationId application, const HostPace& pace, Time end) {
     Time& issued = issued_[index(application)];
     issued += pace.host;

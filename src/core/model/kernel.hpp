@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel as a scheduler sees it: what one thread block needs of an SM, and (for the simulated GPU) what it costs.
+// A scheduler's view of a kernel: the needs of one thread block, and (for the simulated GPU) its cost.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpushare {
 
-/// What one thread block occupies on an SM from its start to its end.
+/// The resources that one thread block occupies on an SM from its start to its end.
 struct BlockNeeds {
   int threads = 0;
   int registers_per_thread = 0;
@@ -16,7 +16,7 @@ struct BlockNeeds {
   friend auto operator<=>(const BlockNeeds&, const BlockNeeds&) = default;
 };
 
-/// What one thread block costs on an SM of the simulated GPU (the model: simulation/contention.hpp).
+/// The cost of one thread block on an SM of the simulated GPU (the model: simulation/contention.hpp).
 struct BlockCost {
   Duration latency{};          ///< duration of a block that has an SM to itself
   Duration issue{};            ///< part of `latency` in which it occupies the SM's issue slots
@@ -28,7 +28,7 @@ struct BlockCost {
   double startup_ratio = 0;    ///< extra work of the first wave's blocks (cold caches), as a share of a block
   /// How unequally an SM serves blocks that start together: 0 all end together, 1 one after the other.
   double stagger_ratio = 0;
-  double flops = 0;        ///< single-precision operations, where somebody counted them (Slate's classes)
+  double flops = 0;        ///< single-precision operations, where counted (Slate's classes)
   double trend_ratio = 0;  ///< extra work of the grid's first block, which falls evenly to as little less at its last
   friend auto operator<=>(const BlockCost&, const BlockCost&) = default;
 };
@@ -41,7 +41,7 @@ struct Kernel {
   std::string name;
   BlockNeeds needs;
   BlockCost cost;
-  bool is_profiled = true;  ///< may policies read `cost`? A real GPU runs kernels of which nobody has any profile.
+  bool is_profiled = true;  ///< may policies read `cost`? A real GPU also runs kernels without a profile.
   /// Blocks per nanosecond with the GPU to itself, as the kernel was written: workers may be slower. 0: not measured.
   double rate_as_written = 0;
 };

@@ -9,7 +9,7 @@
 
 namespace gpushare {
 
-/// What one block takes from an SM once every need is rounded up to the device's allocation units.
+/// The resources of one block, with every need rounded up to the device's allocation units.
 struct BlockFootprint {
   int threads = 0;
   int warps = 0;
@@ -43,7 +43,7 @@ Bytes shared_memory_split(const Device& device, const BlockNeeds& needs);
 /// How many blocks of one kernel fit an SM beside so many of another.
 int residency_beside(const Device& device, const BlockNeeds& needs, const BlockNeeds& others, int other_blocks);
 
-/// What is left of one SM while blocks come and go.
+/// The free resources of one SM while blocks come and go.
 class SmRoom {
  public:
   explicit SmRoom(const SmCapacity& capacity);
@@ -52,19 +52,19 @@ class SmRoom {
            is_enough(registers_, block.registers, blocks) &&
            is_enough(shared_memory_bytes_, block.shared_memory_bytes, blocks);
   }
-  /// Also more than there is.
+  /// May take more than is left.
   void take(const BlockFootprint& block, int blocks = 1);
   void give_back(const BlockFootprint& block, int blocks = 1) { take(block, -blocks); }
-  /// How many more blocks of this footprint fit. Not above zero where more has been taken than there is.
+  /// How many more blocks of this footprint fit. Negative or zero where more has been taken than there was.
   int count(const BlockFootprint& block) const;
-  /// The same, but not below zero and at most `most`. Quicker where all of these fit, or none.
+  /// The same, but not below zero and at most `most`. Faster where all of these fit, or none.
   int count(const BlockFootprint& block, int most) const {
     if (most <= 0 || !fits(block)) return 0;
     return fits(block, most) ? most : count(block);
   }
 
  private:
-  /// Who needs nothing finds it even where more has been taken than there is.
+  /// A resource of which a block needs nothing is no limit, even where more of it has been taken than there was.
   template <typename Integer>
   static bool is_enough(Integer room, Integer need, int blocks) {
     return need == 0 || room >= blocks * need;

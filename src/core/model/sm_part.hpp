@@ -5,7 +5,7 @@
 
 namespace gpushare {
 
-/// So many SMs for an application.
+/// An application and its number of SMs.
 struct SmPart {
   ApplicationId application{};
   int sms = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a turnaround is, in runs, in sessions and in the server: how long an application has at least one job in the
-// system, which is submitted and has not ended. Between its jobs it has none, and what it does then is not slowdown.
+// Turnaround, as runs, sessions and the server define it: the time during which an application has at least one job
+// that is submitted and has not ended. What it does between its jobs is not slowdown.
 #pragma once
 
 #include <cstdint>
 
 namespace gpushare {
 
-/// Of one application. `Moment` is a point in time of any clock, `Span` the difference of two.
+/// The turnaround of one application. `Moment` is a point in time of any clock, `Span` the difference of two.
 template <typename Moment, typename Span>
 class TimeInSystem {
  public:
@@ -20,7 +20,7 @@ class TimeInSystem {
     total_ += now - since_;
     since_ = now;
   }
-  /// A job that turned out to be none.
+  /// A submitted job was not one after all, and does not count.
   void refused() { --unfinished_; }
 
   std::uint64_t unfinished() const { return unfinished_; }

@@ -12,7 +12,7 @@ namespace gpushare {
 
 using Duration = std::chrono::nanoseconds;
 
-/// The clock of a run. It has no now(): only the device knows the time, and says it with every event.
+/// The clock of a run. It has no now(): only the device knows the time, and reports it with every event.
 struct RunClock {
   using duration = Duration;
   using rep = duration::rep;

@@ -17,8 +17,8 @@ std::string shown(double value) {
   return text;
 }
 
-/// Prefixes every complaint with the application and operation it is about. Writes none where all is well: a run of a
-/// thousand launches would begin milliseconds late.
+/// Prefixes every complaint with its application and operation. The text is built only where a check fails: with a
+/// thousand launches a run would begin milliseconds late otherwise.
 class Complaints {
  public:
   explicit Complaints(std::string subject) : subject_(std::move(subject)) {}
@@ -103,7 +103,7 @@ void validate_operation(const std::string& application, const Operation& operati
   }
 }
 
-/// The times alone that are known add up to a time that no policy can beat.
+/// A deadline is impossible if the known durations alone exceed it.
 void require_possible_deadline(const Application& application, const Complaints& complaints) {
   if (!application.deadline) return;
   complaints.require_positive("deadline", nanoseconds(*application.deadline));
@@ -118,11 +118,11 @@ void require_possible_deadline(const Application& application, const Complaints&
                               " ns with the GPU to itself");
 }
 
-void require_possible_floor(const Application& application, const Complaints& complaints) {
-  if (!application.floor) return;
-  complaints.require_positive("floor", *application.floor);
-  complaints.require_that(*application.floor <= 1, "a floor of " + shown(*application.floor) +
-                                                       " cannot be kept: 1 is its speed with the GPU to itself");
+void require_possible_min_speed(const Application& application, const Complaints& complaints) {
+  if (!application.min_speed) return;
+  complaints.require_positive("min_speed", *application.min_speed);
+  complaints.require_that(*application.min_speed <= 1, "a min_speed of " + shown(*application.min_speed) +
+                                                           " cannot be kept: 1 is its speed with the GPU to itself");
 }
 
 void require_possible_latency(const Application& application, const Complaints& complaints) {
@@ -165,7 +165,7 @@ void validate(const Workload& workload, const Device& device) {
                             "it needs " + std::to_string(application.memory.count) + " bytes of memory, but " +
                                 device.name + " has " + std::to_string(device.memory.count));
     require_possible_deadline(application, complaints);
-    require_possible_floor(application, complaints);
+    require_possible_min_speed(application, complaints);
     require_possible_latency(application, complaints);
     for (const Operation& operation : application.operations) {
       validate_operation(application.name, operation, device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be run: applications, each an in-order stream of copies and launches.
+// The work of a run: applications, each an in-order stream of copies and launches.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct Copy {
   enum class Direction { ToDevice, ToHost };
   Direction direction = Direction::ToDevice;
   Bytes size;
-  /// How long it takes with the engine to itself, where that is known; else the device's copy engine says.
+  /// Duration with the engine to itself, where known; else the device's copy engine says.
   std::optional<Duration> alone{};
   HostPace pace{};
 };
@@ -35,16 +35,16 @@ using Operation = std::variant<Launch, Copy>;
 
 const HostPace& pace_of(const Operation& operation);
 
-/// An in-order stream: an operation starts when the one before it has ended, or as much later as its pace says.
+/// An in-order stream: an operation starts when the one before it has ended, or later by the time that its host spends.
 struct Application {
   std::string name;
   Duration arrival{};
   int priority = 0;                    ///< larger is more urgent
-  double weight = 1;                   ///< share under weighted policies, of the owner's where there is one
-  std::string owner{};                 ///< whose it is; empty: nobody else's either
-  double owner_weight = 1;             ///< share of the owner; of one owner's applications all have the same
+  double weight = 1;                   ///< share under weighted policies; with an owner, share of the owner's part
+  std::string owner{};                 ///< a user with several applications; empty: the application by itself
+  double owner_weight = 1;             ///< share of the owner; equal in all of the owner's applications
   std::optional<Duration> deadline{};  ///< after its arrival: when it should have ended
-  std::optional<double> floor{};       ///< share of its speed alone that it is to keep beside others
+  std::optional<double> min_speed{};   ///< share of its speed alone that it has to keep beside others
   std::optional<Duration> latency{};   ///< after it was submitted: when each of its launches should have ended
   std::vector<Operation> operations;
   Bytes memory{};  ///< of the device, from its start to its end (admission.hpp)

@@ -22,7 +22,7 @@ double per_block(const std::pair<const std::int64_t, Duration>& run) {
 
 using Runs = std::map<std::int64_t, Duration>;
 
-/// Copies are told the same way: so much per byte, and something before.
+/// Copies use the same model: a time per byte, and a latency.
 double on_line(const Runs& runs, double blocks) {
   std::vector<TransferPoint> points;
   for (const auto& [size, time] : runs) points.push_back({static_cast<double>(size), nanoseconds(time)});

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a launch will take alone, from what launches of the same kernel took (CuMAS, section 5.3): the time per
-// thread block of a first run on part of the grid, times the blocks. Two runs whose times per block differ show that
-// this is not so. If the larger one takes less a block, there is a part that does not grow with the grid, such as the
-// launch, and the time is a straight line; if it takes more, the time is a power of the blocks.
+// Predicts how long a launch will take alone from the times of earlier launches of its kernel (CuMAS, section 5.3): the
+// time per thread block of a first run on part of the grid, times the blocks. Two runs with different times per block
+// show that the time is not proportional. If the larger run takes less per block, a part such as the launch does not
+// grow with the grid, and the time is a straight line; if it takes more, the time is a power of the blocks.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <optional>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/predictors/name_and_threads.hpp"
 
 namespace gpushare {
@@ -20,7 +20,7 @@ class KernelTime {
   /// those that came last: a session has no end.
   void add(std::int64_t blocks, Duration time);
 
-  /// Do the times grow with the blocks, as far as is known? One run says nothing against it.
+  /// Do the times grow with the blocks, as far as is known? A single run does not contradict it.
   bool is_linear() const;
   /// Nothing before the first run.
   std::optional<Duration> of(std::int64_t blocks) const;
@@ -30,7 +30,7 @@ class KernelTime {
   std::deque<std::int64_t> sizes_;         // of those, in the order in which they came
 };
 
-/// Those of many kernels.
+/// The times of many kernels.
 class KernelTimes {
  public:
   void add(const Kernel& kernel, std::int64_t blocks, Duration time) {
@@ -43,7 +43,7 @@ class KernelTimes {
   }
 
  private:
-  RecentMap<NameAndThreads, KernelTime> times_{4096};
+  LruCache<NameAndThreads, KernelTime> times_{4096};
 };
 
 }  // namespace gpushare

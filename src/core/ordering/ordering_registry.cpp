@@ -60,23 +60,23 @@ WindowOrdering::Settings settings_of(const PolicyOptions& options) {
           .first_estimate = estimates == "profile" ? FirstEstimate::Profile : FirstEstimate::Nowhere};
 }
 
-/// Sizes of pieces depend on the device, which a name does not tell.
+/// Sizes of pieces depend on the device, which is not part of the name.
 struct PieceOptions {
-  CutIn who = CutIn::Nobody;
+  CutIn cut_in = CutIn::None;
   double loss = 0;
   Bytes size{};  // 0: by the loss
   int at_a_time = 1;
 
   CopyPieces on(const Device& device) const {
-    if (size.count > 0) return {.who = who, .to_device = size, .to_host = size, .at_a_time = at_a_time};
-    return {.who = who,
+    if (size.count > 0) return {.cut_in = cut_in, .to_device = size, .to_host = size, .at_a_time = at_a_time};
+    return {.cut_in = cut_in,
             .to_device = TransferTime(device.to_device).piece_losing(loss),
             .to_host = TransferTime(device.to_host).piece_losing(loss),
             .at_a_time = at_a_time};
   }
 };
 
-/// Who orders for turnaround has pieces unless told otherwise: for the time until all have ended they only cost.
+/// Copies in pieces are the default for turnaround orderings only: they delay the end of the last task.
 PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround) {
   const std::string who = is_for_turnaround ? options.word("pieces",
                                                            "which copies may go between the pieces of a large one: "

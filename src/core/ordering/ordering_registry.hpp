@@ -36,12 +36,12 @@ std::vector<OptionEntry> ordering_options(std::string_view name);
 
 /// Throws InvalidInput, as make_ordering() would.
 void require_ordering(std::string_view text);
-/// Likewise for work that comes in by and by, whose memory nobody limits: it has been allocated before.
+/// The same for work that is submitted during the run. Its memory is not limited: it has been allocated before.
 void require_open_ordering(std::string_view text);
 
-/// What a run on a real GPU has besides, and a simulated one has not.
+/// What a run on a real GPU has in addition to a simulated one.
 struct OrderingSurroundings {
-  /// Begins a time; what it returns says when that is over. Bounds every search, for the GPU waits meanwhile.
+  /// Starts a time limit; the result tests whether it is over. Limits every search, as the GPU waits meanwhile.
   std::function<std::function<bool()>(Duration)> stopwatch{};
   std::shared_ptr<KernelTimes> learnt{};  ///< from earlier runs
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The re-ordering window of CuMAS (sections 3.2, 3.3): tasks queue up in order of arrival, and at most `size` of them
 // at a time are put in order. The window moves on as soon as the last of its tasks has begun to copy to the device;
-// then the next one is ordered, once it is full or the uplink has nothing to do; a task that copies nothing there lets
-// the engine that it begins with count instead. Who comes in between is a latecomer.
+// then the next one is ordered, once it is full or the uplink is idle. For a task without copies to the device the
+// engine that it begins with counts instead. A task that arrives in between is a latecomer.
 #pragma once
 
 #include <deque>
@@ -30,7 +30,7 @@ class ReorderWindow {
     Bytes memory_limit = no_memory_limit;
     bool carries_over = true;  ///< the order takes into account what the previous window has left
     SearchLimits limits{};
-    /// Begins a search's time; what it returns says when that is over. Empty: no limit in time, as where time is
+    /// Starts a time limit of a search; the result tests whether it is over. Empty: no limit in time, as where time is
     /// simulated.
     std::function<std::function<bool()>()> stopwatch{};
   };
@@ -39,7 +39,7 @@ class ReorderWindow {
 
   /// A task is complete and could begin. Throws InvalidInput if it needs more memory than there is.
   void add(const ReadyTask& task);
-  /// As add(), for a task of which nobody knows how long it takes: it goes before the tasks in the window.
+  /// Like add(), for a task of unknown duration: it goes before the tasks in the window.
   void add_unknown(const ReadyTask& task);
 
   /// Does the application's task wait to be put in order?
@@ -59,12 +59,12 @@ class ReorderWindow {
   std::vector<const ReadyTask*> latecomers() const;
   /// The application's task begins now.
   void begin(ApplicationId application);
-  /// The application's task will not be wanted any more, if it has one here.
+  /// Removes the application's task, if it is in the window.
   void drop(ApplicationId application);
 
   std::size_t waiting() const { return waiting_.size(); }
   const std::deque<ReadyTask>& queue() const { return waiting_; }
-  /// What the solver has said last.
+  /// The solver's last answer.
   const OrderedTasks& latest() const { return latest_; }
 
  private:

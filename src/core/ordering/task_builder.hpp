@@ -29,7 +29,7 @@ class TaskBuilder {
 
   /// Takes the application's next call. Returns the task that is now known to be complete, if one is.
   std::optional<TaskCalls> add(Call call);
-  /// The application has ended, or waits for what it has issued: returns what was left.
+  /// The application has ended, or waits for its operations: returns the remaining tasks.
   std::optional<TaskCalls> flush();
 
  private:

@@ -15,12 +15,12 @@
 
 namespace gpushare {
 
-/// Where a kernel's time is from before it has run here: its profile, or nowhere.
+/// The source of a kernel's time before it has run here: its profile, or none.
 enum class FirstEstimate { Profile, Nowhere };
 
 class TaskEstimates {
  public:
-  /// `learnt` is what is known from earlier runs, and what this one adds to.
+  /// `learnt` has the times of earlier runs; this one adds to them.
   TaskEstimates(const Device& device, FirstEstimate first, const CopyPieces& pieces,
                 std::shared_ptr<KernelTimes> learnt)
       : device_(device),
@@ -34,7 +34,7 @@ class TaskEstimates {
     Task task;
     bool is_known = true;  ///< false: a kernel of it has never run; its time counts as none
   };
-  /// Of operations that are one task. Its memory is what it copies.
+  /// The estimate for operations that are one task. Its memory is the size of its copies.
   Estimate of(std::span<const Operation* const> operations);
 
   /// A launch, alone on the GPU, took so long.

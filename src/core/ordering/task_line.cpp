@@ -12,66 +12,66 @@ Duration time_on(const Task& task, Engine engine) {
 
 void TaskLine::begin(const ReadyTask& task) {
   const auto behind =
-      std::ranges::find_if(tasks_, [&](const UnderWay& other) { return other.ready.place > task.place; });
+      std::ranges::find_if(tasks_, [&](const TaskOnEngine& other) { return other.ready.place > task.place; });
   tasks_.insert(behind, {.ready = task});
 }
 
-const TaskLine::UnderWay* TaskLine::find(ApplicationId application) const {
+const TaskLine::TaskOnEngine* TaskLine::find(ApplicationId application) const {
   const auto found =
-      std::ranges::find(tasks_, application, [](const UnderWay& task) { return task.ready.application; });
+      std::ranges::find(tasks_, application, [](const TaskOnEngine& task) { return task.ready.application; });
   return found == tasks_.end() ? nullptr : &*found;
 }
 
-TaskLine::UnderWay& TaskLine::at(ApplicationId application) {
-  const UnderWay* found = find(application);
+TaskLine::TaskOnEngine& TaskLine::at(ApplicationId application) {
+  const TaskOnEngine* found = find(application);
   GPUSHARE_EXPECT(found != nullptr, "the application has no task under way");
   return tasks_[static_cast<std::size_t>(found - tasks_.data())];
 }
 
 std::vector<ApplicationId> TaskLine::applications() const {
   std::vector<ApplicationId> applications;
-  for (const UnderWay& task : tasks_) applications.push_back(task.ready.application);
+  for (const TaskOnEngine& task : tasks_) applications.push_back(task.ready.application);
   return applications;
 }
 
 /// Tasks use the uplink from when they begin, the other engines from their first operation there on.
-bool TaskLine::is_at(const UnderWay& task, Engine engine) {
+bool TaskLine::is_at(const TaskOnEngine& task, Engine engine) {
   return task.engine == engine && (task.uses || engine == uplink);
 }
 
-Duration TaskLine::left_of(const UnderWay& task, Time now) {
+Duration TaskLine::left_of(const TaskOnEngine& task, Time now) {
   if (!task.uses) return time_on(task.ready.task, task.engine);
   return std::max(task.left - std::max(now - task.since, Duration::zero()), Duration::zero());
 }
 
 bool TaskLine::goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const {
   const CopyClaim claim{.priority = task.priority, .left = time_on(task.task, engine)};
-  return std::ranges::all_of(tasks_, [&](const UnderWay& other) {
+  return std::ranges::all_of(tasks_, [&](const TaskOnEngine& other) {
     if (other.ready.application == task.application || !is_at(other, engine)) return true;
     return goes_before(cut_in_, claim, {.priority = other.ready.priority, .left = left_of(other, now)});
   });
 }
 
 bool TaskLine::may_cut_in(const ReadyTask& task, Time now) const {
-  return cut_in_ != CutIn::Nobody && goes_before_those_at(uplink, task, now);
+  return cut_in_ != CutIn::None && goes_before_those_at(uplink, task, now);
 }
 
 void TaskLine::cut_in(const ReadyTask& task) {
-  const auto first = std::ranges::find(tasks_, uplink, &UnderWay::engine);
+  const auto first = std::ranges::find(tasks_, uplink, &TaskOnEngine::engine);
   const std::int64_t place = first == tasks_.end() ? task.place : first->ready.place;
   const auto cutting_in = tasks_.insert(first, {.ready = task});
   cutting_in->ready.place = place;
 }
 
 void TaskLine::end(ApplicationId application, Time now) {
-  const UnderWay* task = find(application);
+  const TaskOnEngine* task = find(application);
   if (task == nullptr) return;
   leave(*task, now);
-  std::erase_if(tasks_, [&](const UnderWay& each) { return each.ready.application == application; });
+  std::erase_if(tasks_, [&](const TaskOnEngine& each) { return each.ready.application == application; });
 }
 
 void TaskLine::cut_short(ApplicationId application) {
-  const UnderWay* found = find(application);
+  const TaskOnEngine* found = find(application);
   if (found == nullptr) return;
   Task& task = at(application).ready.task;
   if (found->engine < compute) task.compute = Duration::zero();
@@ -79,12 +79,12 @@ void TaskLine::cut_short(ApplicationId application) {
 }
 
 bool TaskLine::is_using(ApplicationId application, Engine engine) const {
-  const UnderWay* task = find(application);
+  const TaskOnEngine* task = find(application);
   return task != nullptr && task->engine == engine && task->uses;
 }
 
 void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
-  UnderWay& task = at(application);
+  TaskOnEngine& task = at(application);
   if (task.engine == engine) return;
   leave(task, now);
   task.engine = engine;
@@ -92,10 +92,10 @@ void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
 }
 
 /// Whoever had to wait between its pieces goes on.
-void TaskLine::leave(const UnderWay& task, Time now) {
+void TaskLine::leave(const TaskOnEngine& task, Time now) {
   if (!task.uses || task.engine == compute) return;
-  UnderWay* next = nullptr;
-  for (UnderWay& other : tasks_) {
+  TaskOnEngine* next = nullptr;
+  for (TaskOnEngine& other : tasks_) {
     const bool waits = &other != &task && other.engine == task.engine && other.uses;
     if (waits && (next == nullptr || other.rank < next->rank)) next = &other;
   }
@@ -103,16 +103,16 @@ void TaskLine::leave(const UnderWay& task, Time now) {
 }
 
 bool TaskLine::may_use(ApplicationId application, Engine engine, Time now) const {
-  const UnderWay* task = find(application);
+  const TaskOnEngine* task = find(application);
   GPUSHARE_EXPECT(task != nullptr, "the application has no task under way");
   if (task->uses) return true;
   if (engine == compute) return may_compute(*task);
   return (engine == uplink || may_send_results(*task, now)) && goes_before_those_at(engine, task->ready, now);
 }
 
-bool TaskLine::may_compute(const UnderWay& task) const {
+bool TaskLine::may_compute(const TaskOnEngine& task) const {
   int before = 0;  // tasks in the way
-  for (const UnderWay& other : tasks_) {
+  for (const TaskOnEngine& other : tasks_) {
     if (&other == &task) break;
     before += is_for_kernels(other) ? 1 : 0;
   }
@@ -120,15 +120,15 @@ bool TaskLine::may_compute(const UnderWay& task) const {
 }
 
 /// It computes, or will.
-bool TaskLine::is_for_kernels(const UnderWay& task) {
+bool TaskLine::is_for_kernels(const TaskOnEngine& task) {
   return task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero());
 }
 
 /// Tasks whose kernels run at the same time may end them in another order.
-bool TaskLine::may_send_results(const UnderWay& task, Time now) const {
+bool TaskLine::may_send_results(const TaskOnEngine& task, Time now) const {
   const CopyClaim claim{.priority = task.ready.priority, .left = left_of(task, now)};
   int before = 0;
-  for (const UnderWay& other : tasks_) {
+  for (const TaskOnEngine& other : tasks_) {
     if (&other == &task) break;
     const Duration left = other.ready.task.downlink;
     const bool will_send = left > Duration::zero() && !is_at(other, downlink);
@@ -143,13 +143,13 @@ bool TaskLine::has_room_at(Engine engine) const {
 }
 
 void TaskLine::use(ApplicationId application, Engine engine, Time now) {
-  UnderWay& task = at(application);
+  TaskOnEngine& task = at(application);
   GPUSHARE_EXPECT(task.engine == engine, "the task is not there");
   if (task.uses) return;
   task.left = left_of(task, now);
   task.since = now;
   task.rank = 0;
-  for (UnderWay& other : tasks_) {
+  for (TaskOnEngine& other : tasks_) {
     if (engine == compute || &other == &task || other.engine != engine || !other.uses) continue;
     task.rank = std::min(task.rank, other.rank - 1);
     other.left = left_of(other, now);
@@ -159,19 +159,19 @@ void TaskLine::use(ApplicationId application, Engine engine, Time now) {
 }
 
 bool TaskLine::is_idle(Engine engine) const {
-  return std::ranges::none_of(tasks_, [&](const UnderWay& task) { return task.engine == engine; });
+  return std::ranges::none_of(tasks_, [&](const TaskOnEngine& task) { return task.engine == engine; });
 }
 
 Bytes TaskLine::held() const {
   Bytes sum;
-  for (const UnderWay& task : tasks_) sum.count += task.ready.task.memory.count;
+  for (const TaskOnEngine& task : tasks_) sum.count += task.ready.task.memory.count;
   return sum;
 }
 
 EnginesState TaskLine::engines(Time now) const {
   std::array<Duration, engine_count> free{};
   EnginesState state;
-  for (const UnderWay& task : tasks_) {
+  for (const TaskOnEngine& task : tasks_) {
     Duration ready{};
     for (const Engine engine : {uplink, compute, downlink}) {
       if (engine < task.engine) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks under way, in the order that they were put in: where each stands, who may use which engine, and when the
-// engines will be free.
+// The tasks under way, in their order: the progress of each, which task may use which engine, and when the engines will
+// be free.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ Duration time_on(const Task& task, Engine engine);
 class TaskLine {
  public:
   /// At most so many tasks may be in their kernels at a time, and these may come between copies of others.
-  explicit TaskLine(int computing, CutIn cut_in = CutIn::Nobody) : most_computing_(computing), cut_in_(cut_in) {}
+  explicit TaskLine(int computing, CutIn cut_in = CutIn::None) : most_computing_(computing), cut_in_(cut_in) {}
 
   /// The task takes its place in the line, before any that began earlier and comes later in the order.
   void begin(const ReadyTask& task);
@@ -33,14 +33,14 @@ class TaskLine {
 
   /// The task's next operation is for this engine: it has left the engines before it.
   void reach(ApplicationId application, Engine engine, Time now);
-  /// May it go? Every engine serves the tasks in the order of the line (timing.hpp), but for who may cut in. Copies of
-  /// a direction: one task at a time.
+  /// May the task use the engine? Every engine serves the tasks in order (timing.hpp), except for those that may cut
+  /// in. Copies of a direction: one task at a time.
   bool may_use(ApplicationId application, Engine engine, Time now) const;
   /// An operation of the task goes to the engine now.
   void use(ApplicationId application, Engine engine, Time now);
   /// Is the application's task at this engine, and has begun to use it? What it has for it then goes at once.
   bool is_using(ApplicationId application, Engine engine) const;
-  /// Of the task's copies; the smaller, the sooner.
+  /// The rank of the task's copies; smaller ranks go first.
   std::int64_t rank(ApplicationId application) const { return find(application)->rank; }
 
   std::int64_t place(ApplicationId application) const { return find(application)->ready.place; }
@@ -53,7 +53,7 @@ class TaskLine {
   EnginesState engines(Time now) const;
 
  private:
-  struct UnderWay {
+  struct TaskOnEngine {
     ReadyTask ready;
     Engine engine = uplink;  // the one that it uses or will use next
     bool uses = false;       // has begun to
@@ -62,19 +62,19 @@ class TaskLine {
     std::int64_t rank = 0;   // of its copies
   };
 
-  const UnderWay* find(ApplicationId application) const;
-  UnderWay& at(ApplicationId application);
-  static bool is_at(const UnderWay& task, Engine engine);
-  static Duration left_of(const UnderWay& task, Time now);
+  const TaskOnEngine* find(ApplicationId application) const;
+  TaskOnEngine& at(ApplicationId application);
+  static bool is_at(const TaskOnEngine& task, Engine engine);
+  static Duration left_of(const TaskOnEngine& task, Time now);
   bool goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const;
-  bool may_compute(const UnderWay& task) const;
-  static bool is_for_kernels(const UnderWay& task);
-  bool may_send_results(const UnderWay& task, Time now) const;
-  void leave(const UnderWay& task, Time now);
+  bool may_compute(const TaskOnEngine& task) const;
+  static bool is_for_kernels(const TaskOnEngine& task);
+  bool may_send_results(const TaskOnEngine& task, Time now) const;
+  void leave(const TaskOnEngine& task, Time now);
 
   int most_computing_;
   CutIn cut_in_;
-  std::vector<UnderWay> tasks_;
+  std::vector<TaskOnEngine> tasks_;
 };
 
 }  // namespace gpushare

@@ -41,7 +41,7 @@ WindowOrdering::WindowOrdering(const Device& device, std::unique_ptr<Solver> sol
     : settings_(settings),
       estimates_(device, settings.first_estimate, settings.pieces, settings.learnt),
       window_(std::move(solver), settings.window),
-      line_(settings.computing, settings.pieces.who) {}
+      line_(settings.computing, settings.pieces.cut_in) {}
 
 ApplicationId WindowOrdering::add(const Application& application) {
   const auto id = static_cast<ApplicationId>(next_application_++);
@@ -119,7 +119,7 @@ void WindowOrdering::withdraw(ApplicationId application) {
   line_.cut_short(application);
 }
 
-/// What has not gone to the device.
+/// The operations that have not been released.
 void WindowOrdering::drop_offered(ApplicationId application) {
   Stream& stream = streams_.at(application);
   stream.offered.reset();
@@ -149,7 +149,7 @@ void WindowOrdering::learn(ApplicationId application, Time now) {
   if (stream.runs_alone) estimates_.learn(*launch, now - stream.running_since);
 }
 
-/// What takes longer because of somebody else tells nothing of the kernel.
+/// A launch that was slowed down by another task says nothing about its kernel.
 void WindowOrdering::note_launch(ApplicationId application, const Launch& launch, Time now) {
   Stream& stream = streams_.at(application);
   stream.runs_alone = running_.empty();
@@ -237,7 +237,7 @@ const ReadyTask* WindowOrdering::next_to_begin() const {
 
 /// Tasks of the order that have not begun come before it all the same on the engines that they will use.
 bool WindowOrdering::is_passing(ApplicationId application, Engine engine) const {
-  if (settings_.pieces.who != CutIn::Nobody || line_.is_using(application, engine)) return false;
+  if (settings_.pieces.cut_in != CutIn::None || line_.is_using(application, engine)) return false;
   const std::int64_t place = line_.place(application);
   const auto is_before = [&](const ReadyTask& ready) {
     return ready.place < place && time_on(ready.task, engine) > Duration::zero();
@@ -260,7 +260,7 @@ std::optional<ReadyTask> WindowOrdering::take_latecomer(Time now) {
   };
   for (const ReadyTask* task : window_.latecomers()) {
     if (!fits(task->task.memory) || !line_.may_cut_in(*task, now)) continue;
-    if (first == nullptr || goes_before(settings_.pieces.who, claim_of(*task), claim_of(*first))) first = task;
+    if (first == nullptr || goes_before(settings_.pieces.cut_in, claim_of(*task), claim_of(*first))) first = task;
   }
   if (first == nullptr) return std::nullopt;
   const ReadyTask latecomer = *first;

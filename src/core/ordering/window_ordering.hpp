@@ -41,7 +41,7 @@ class WindowOrdering : public Ordering {
   bool goes_on(ApplicationId application) const override;
 
  private:
-  /// Where an application stands.
+  /// The progress of an application.
   struct Stream {
     double weight = 1;
     int priority = 0;
@@ -64,7 +64,7 @@ class WindowOrdering : public Ordering {
   const ReadyTask* next_to_begin() const;
   bool is_passing(ApplicationId application, Engine engine) const;
   bool fits(Bytes memory) const;
-  /// The first of those who may cut in, by value; it is taken out of the window.
+  /// The first of the tasks that may cut in, by value; it is taken out of the window.
   std::optional<ReadyTask> take_latecomer(Time now);
   void drop_offered(ApplicationId application);
   void learn(ApplicationId application, Time now);
@@ -77,8 +77,8 @@ class WindowOrdering : public Ordering {
   TaskLine line_;
   std::map<ApplicationId, Stream> streams_;  // but for those that have gone
   std::int32_t next_application_ = 0;
-  std::vector<ApplicationId> new_tasks_;  // whose first operation has been offered
-  std::vector<ApplicationId> grown_;      // who have issued something while their task waits
+  std::vector<ApplicationId> new_tasks_;  // their first operation has been offered
+  std::vector<ApplicationId> grown_;      // they have issued more while their task waits
   std::vector<ApplicationId> running_;    // that have a launch on the device
 };
 

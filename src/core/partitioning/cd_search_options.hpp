@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand behind "cd-search": mode=auto|performance|power; profile=on-line|off-line|equations; step=SMs
+// The options of cd-search: mode=auto|performance|power; profile=on-line|off-line|equations; step=SMs
 // stalled at a time; loss=percent of the rate on an even part that may be lost; window=us of a warm-up and of a
 // profile.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace gpushare {
 
-/// How the class of an application is found: by stalling some of its SMs, or by its kernel's profile, which says
+/// How the class of an application is found: by stalling some of its SMs, or from its kernel's profile, which shows
 /// whether its speed saturates with SMs, and what it asks for by Eqs. 1 and 2.
 enum class ClassBy { StallTest, ProfiledScaling, ProfiledBandwidth };
 
@@ -21,14 +21,14 @@ struct CdSearchOptions {
 
   /// With steps of two SMs of 24, in proportion, where no step is given.
   SearchOptions search_on(int sms) const;
-  /// 20,000 cycles, and what a real GPU needs to act and to tell.
+  /// 20,000 cycles, and the time that a real GPU needs to act and to report.
   Duration window_on(const Device& device) const;
 };
 
 /// Throws InvalidInput for values that cannot be.
 CdSearchOptions cd_search_options(const PolicyOptions& options);
 
-/// What this application's running launch is by its profile; nullopt where there is neither.
+/// The class of the application's running launch by its profile; nullopt without a launch or a profile.
 std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application, ClassBy by);
 
 }  // namespace gpushare

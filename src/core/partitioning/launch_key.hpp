@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// By what the contention model's answers are remembered: each takes 10 us, too long for every launch of a loop.
-// Launches are the same to it if their blocks are as many, and need and cost the same.
+// The key under which results of the contention model are cached: an evaluation takes 10 us, too long for every launch
+// of a loop. Launches are equal to the model if their blocks are as many, and need and cost the same.
 #pragma once
 
 #include "core/model/workload.hpp"

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/partitioning/sm_partition.hpp"
-#include "core/partitioning/stall_test.hpp"
 
 namespace gpushare {
 
@@ -37,7 +36,7 @@ void PartitionSearch::measured(const Rates& rates) {
   } else if (stage_ == Stage::Classification) {
     test_rates_[tested_] = rates[tested_];
     intensities_[tested_] = rates[tested_] ? intensity_by_stall_test(even_[tested_], lost_together(even_rates_, rates))
-                                           : BoundBy::Compute;  // nothing is known of it
+                                           : BoundBy::Compute;  // no measurement
     test_next();
   } else if (stage_ == Stage::Need) {
     for (std::size_t i = 0; i < needs_.size(); ++i) {
@@ -65,7 +64,7 @@ void PartitionSearch::begin_classification(const Rates& rates) {
   test_next();
 }
 
-/// One at a time: where two give up SMs at once, each may win from the other what it loses by itself.
+/// One at a time: where two give up SMs at once, each may gain from the other what it loses by itself.
 void PartitionSearch::test_next() {
   parts_ = even_;
   tested_ = static_cast<std::size_t>(std::ranges::find(intensities_, std::optional<BoundBy>()) - intensities_.begin());
@@ -103,7 +102,7 @@ void PartitionSearch::ask_for_needs() {
   if (finished) finish();
 }
 
-/// What the needs leave over goes to the others in even parts.
+/// SMs beyond the needs go to the other applications in even parts.
 void PartitionSearch::finish() {
   stage_ = Stage::Finished;
   if (leaves_idle()) return;

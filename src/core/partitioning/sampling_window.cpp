@@ -6,10 +6,10 @@
 namespace gpushare {
 namespace {
 
-/// Phases as long as this are for blocks of milliseconds, during which nothing would be learnt of the others.
+/// Longer phases would be needed for blocks of milliseconds, but nothing would be learnt of the others meanwhile.
 constexpr int most_looks = 16;
 
-/// An SM may be empty for a moment between two blocks, or in what a GPU has told so far.
+/// An SM may be empty for a moment between two blocks, or as far as a GPU has reported.
 constexpr double most_empty_sms = 0.1;
 
 /// Has the launch left SMs that are not its application's, and arrived on those that are?
@@ -24,7 +24,7 @@ bool is_in_place(const RunningLaunch& launch, const SmPartition& partition) {
   return launch.unstarted() == 0 || empty <= most_empty_sms * partition.sms_of(launch.application);
 }
 
-/// Its last blocks are under way, and the places of others are empty already.
+/// The last blocks run, and the places of others are empty already.
 bool is_in_its_tail(const RunningLaunch& launch) { return launch.unstarted() == 0 && launch.done > 0; }
 
 bool fills_its_places(const State& state, const Member& member) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// When has a partition been in force for long enough to be judged? First a warm-up, in which SMs that changed hands
-// drain and fill, then a profile (CD-search section 4.1). Each lasts for a given time, and longer where a wave of
-// blocks does: a real GPU tells of blocks late and in groups, and a block that began under the last partition says
-// little of this one.
+// Decides when a partition has been in force for long enough to be judged. First comes a warm-up, in which SMs that
+// changed hands drain and fill, then a profile (CD-search section 4.1). Each lasts for a given time, and longer where a
+// wave of blocks does: a real GPU reports blocks late and in groups, and a block that began under the old partition
+// says little of the new one.
 #pragma once
 
 #include <optional>
 #include <span>
 
 #include "core/kernel_rates/progress_rate.hpp"
-#include "core/partitioning/company.hpp"
+#include "core/partitioning/co_run_group.hpp"
 #include "core/partitioning/sm_partition.hpp"
 
 namespace gpushare {

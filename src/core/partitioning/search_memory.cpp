@@ -6,11 +6,11 @@
 
 namespace gpushare {
 
-PartitionSearch& SearchMemory::search_of(std::span<const Member> company, const State& state) {
-  forget_ended(company);
+PartitionSearch& SearchMemory::search_of(std::span<const Member> group, const State& state) {
+  forget_ended(group);
   std::vector<KernelOfApplication> mix;
   std::vector<std::optional<BoundBy>> intensities;
-  for (const Member& member : company) {
+  for (const Member& member : group) {
     mix.emplace_back(member.application, member.kernel);
     intensities.push_back(intensity(member, state));
   }
@@ -18,21 +18,21 @@ PartitionSearch& SearchMemory::search_of(std::span<const Member> company, const 
   return searches_.find_or(mix, [&] { return PartitionSearch(std::move(intensities), state.sms(), options); });
 }
 
-/// Who has just ended may still count as present, for a moment.
-void SearchMemory::forget_ended(std::span<const Member> company) {
+/// An application that has just ended may still belong to the group for a moment.
+void SearchMemory::forget_ended(std::span<const Member> group) {
   std::set<ApplicationId> gone = std::exchange(ended_, {});
-  for (const Member& member : company) {
+  for (const Member& member : group) {
     if (gone.erase(member.application) > 0) ended_.insert(member.application);
   }
   if (gone.empty()) return;
   const auto has_gone = [&](const KernelOfApplication& one) { return gone.contains(one.first); };
-  searches_.forget_if([&](const auto& company) { return std::ranges::any_of(company, has_gone); });
+  searches_.forget_if([&](const auto& group) { return std::ranges::any_of(group, has_gone); });
   learnt_.forget_if(has_gone);
 }
 
-void SearchMemory::learn(std::span<const Member> company, const PartitionSearch& search) {
-  for (std::size_t i = 0; i < company.size(); ++i) {
-    learnt_[{company[i].application, company[i].kernel}] = search.intensities()[i];
+void SearchMemory::learn(std::span<const Member> group, const PartitionSearch& search) {
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    learnt_[{group[i].application, group[i].kernel}] = search.intensities()[i];
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CD-search has learnt, for when the same applications run the same kernels again, as they do in loops of
-// launches: searches by company, and classes by application and kernel. Of applications that have ended it forgets
-// them.
+// Remembers what CD-search has learnt, because the same applications run the same kernels again in loops of launches:
+// searches by group, and classes by application and kernel. What concerns an application is forgotten when it has
+// ended.
 #pragma once
 
 #include <set>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/partitioning/cd_search_options.hpp"
-#include "core/partitioning/company.hpp"
+#include "core/partitioning/co_run_group.hpp"
 
 namespace gpushare {
 
@@ -23,21 +23,21 @@ class SearchMemory {
   /// The application never comes back.
   void ended(ApplicationId application) { ended_.insert(application); }
 
-  /// The search of this company, where it stood, or a new one. Valid until the next call.
-  PartitionSearch& search_of(std::span<const Member> company, const State& state);
+  /// The search of this group as it was left, or a new one. Valid until the next call.
+  PartitionSearch& search_of(std::span<const Member> group, const State& state);
 
   /// Remembers what a search has found out about the members.
-  void learn(std::span<const Member> company, const PartitionSearch& search);
+  void learn(std::span<const Member> group, const PartitionSearch& search);
 
  private:
   using KernelOfApplication = std::pair<ApplicationId, std::string>;
 
-  void forget_ended(std::span<const Member> company);
+  void forget_ended(std::span<const Member> group);
   std::optional<BoundBy> intensity(const Member& member, const State& state);
 
   CdSearchOptions options_;
-  RecentMap<std::vector<KernelOfApplication>, PartitionSearch> searches_{1024};
-  RecentMap<KernelOfApplication, std::optional<BoundBy>> learnt_{4096};
+  LruCache<std::vector<KernelOfApplication>, PartitionSearch> searches_{1024};
+  LruCache<KernelOfApplication, std::optional<BoundBy>> learnt_{4096};
   std::set<ApplicationId> ended_;  // and not forgotten yet
 };
 

@@ -1,19 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which launches run side by side under Slate (section III.B.1): those that run stay, and the queue is searched in
+// The launches that run side by side under Slate (section III.B.1): those that run stay, and the queue is searched in
 // order of arrival for the first that goes with all of them.
 //
-// An application's place is kept for a moment when its launch ends, others run beside it and nobody who waits goes with
-// them. In the paper the next launch of a stream is known when one ends; here it arrives right after, and without the
-// moment its neighbours would have spread over its SMs in between.
+// When a launch ends beside others with which no waiting launch goes, its application's place is kept for a moment. In
+// the paper the next launch of a stream is known when one ends; here it arrives right after, and without that moment
+// its neighbours would have spread over its SMs in between.
 #pragma once
 
 #include <optional>
 #include <vector>
 
 #include "core/engine/state.hpp"
-#include "core/partitioning/slate_classes.hpp"
+#include "core/model/lru_cache.hpp"
+#include "core/partitioning/launch_key.hpp"
+#include "core/partitioning/slate_table.hpp"
 
 namespace gpushare {
+
+/// Which launches go together by Table I; their classes are cached.
+class SlateClasses {
+ public:
+  /// An unprofiled kernel goes with none, because its class is unknown.
+  bool go_together(const Device& device, const Launch& running, const Launch& candidate) {
+    return running.kernel.is_profiled && candidate.kernel.is_profiled &&
+           is_complementary(of(device, running), of(device, candidate));
+  }
+
+ private:
+  SlateClass of(const Device& device, const Launch& launch) {
+    return known_.find_or(key_of(launch), [&] { return slate_class(device, launch); });
+  }
+
+  LruCache<LaunchKey, SlateClass> known_{1024};
+};
 
 class SlateQueue {
  public:
@@ -22,15 +41,15 @@ class SlateQueue {
   /// Feed every arrival and end, and when wake_at() has been reached.
   void observe(const Event& event, const State& state);
 
-  struct Place {
+  struct SlatePlace {
     ApplicationId application{};
     OperationId operation{};
     Launch launch;
     std::optional<Time> kept_until{};  ///< the launch has ended
   };
 
-  /// In order of application, so that nobody moves when a neighbour's next launch takes its place.
-  const std::vector<Place>& places() const { return places_; }
+  /// In order of application, so that no launch moves when the next launch of its neighbour arrives.
+  const std::vector<SlatePlace>& places() const { return places_; }
 
   /// When the first of the places that are kept is given up.
   std::optional<Time> wake_at() const;
@@ -42,7 +61,7 @@ class SlateQueue {
   std::size_t together_;
   Duration patience_;
   SlateClasses classes_;
-  std::vector<Place> places_;
+  std::vector<SlatePlace> places_;
 };
 
 }  // namespace gpushare

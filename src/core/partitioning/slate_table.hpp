@@ -20,7 +20,7 @@ inline SlateClass slate_class(Intensity compute, Intensity memory) {
   return compute == Intensity::Medium ? SlateClass::MediumCompute : SlateClass::LowCompute;
 }
 
-/// Of a kernel with a profile.
+/// The kernel has to be profiled.
 inline SlateClass slate_class(const Device& device, const Launch& launch) {
   const Demand demand = demand_alone(device, launch);
   return slate_class(demand.compute_intensity(), demand.memory_intensity());

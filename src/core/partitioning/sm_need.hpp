@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How few SMs does a memory-bound application need to keep the rate that it has with an even part (CD-search sections
-// 4.2 and 4.3)? Two ways to find out, each told the rate on the SMs that it has asked for.
+// Searches for the fewest SMs on which a memory-bound application keeps the rate that it has with an even part
+// (CD-search sections 4.2 and 4.3), in two ways. Each names the SMs to measure on next and is given the rate.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ class SmNeed {
   /// `rate` is that on `even` SMs.
   SmNeed(int even, double rate, const SmNeedOptions& options) : even_(even), rate_(rate), options_(options) {}
 
-  /// A rate does not fall with more SMs, so a higher one on fewer of them says that the first measurement was too low,
-  /// as it is where caches were cold.
+  /// A rate does not fall with more SMs, so a higher one on fewer SMs shows that the first measurement was too low, as
+  /// where caches were cold.
   bool keeps(double rate) {
     rate_ = std::max(rate_, rate);
     return rate >= (1 - options_.loss) * rate_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which SM is whose. Parts change by as few SMs as possible, since every SM that changes hands has to drain first.
+// The owner of every SM. Partitions change by as few SMs as possible, because an SM that changes hands has to drain
+// first.
 #pragma once
 
 #include <optional>
@@ -11,20 +12,20 @@
 
 namespace gpushare {
 
-/// As equal as whole SMs can be; with more applications than SMs the last ones have none.
+/// Equal parts but for rounding; with more applications than SMs the last ones have none.
 std::vector<int> even_parts(std::size_t applications, int sms);
 
 class SmPartition {
  public:
-  /// Gives everybody so many SMs, who is not named none. Who has too many gives up those with the highest numbers, who
-  /// has too few takes free ones: those that were its own, then those with the lowest numbers. The parts must not add
-  /// up to more than `sms`.
+  /// Gives each application so many SMs, and those that are not named none. An application with too many gives up those
+  /// with the highest numbers; one with too few takes free ones: those that it had last, then those with the lowest
+  /// numbers. The parts must not add up to more than `sms`.
   void resize(std::span<const SmPart> parts, int sms);
 
   int sms_of(ApplicationId application) const;
   bool owns(ApplicationId application, SmId sm) const { return owners_[index(sm)] == application; }
 
-  /// The quota of a launch that may fill its application's SMs, `residency` blocks each, and has no other.
+  /// The quota of a launch on its application's SMs only, `residency` blocks each.
   Quota quota(ApplicationId application, int residency) const;
 
  private:
@@ -32,7 +33,7 @@ class SmPartition {
   void take(const SmPart& part, Wanted wanted);
 
   std::vector<std::optional<ApplicationId>> owners_;  // by SM
-  std::vector<std::optional<ApplicationId>> latest_;  // likewise, the last one that there was
+  std::vector<std::optional<ApplicationId>> latest_;  // by SM, the last owner that it had
 };
 
 }  // namespace gpushare

@@ -12,9 +12,9 @@
 namespace gpushare {
 namespace {
 
-/// What decides where the first term does not: divisions of the same sum, or of the same smallest.
+/// The weight of the second term, which decides between partitions with equal first terms.
 constexpr double second_weight = 0.1;
-/// Eight launches are divided with fewer; of sixty, the search would take minutes.
+/// Eight launches need fewer evaluations; for sixty, an unlimited search would take minutes.
 constexpr int most_questions = 5'000;
 
 class SmDivision {
@@ -28,7 +28,7 @@ class SmDivision {
     }
   }
 
-  /// From equal parts, moves SMs from one to another while that is worth it, fewer and fewer at a time.
+  /// From equal parts, moves SMs from one launch to another as long as that gains, in steps that are halved.
   std::vector<int> best() {
     std::vector<int> sms = even_parts(launches_.size(), device_.sms);
     double worth = worth_of(sms);

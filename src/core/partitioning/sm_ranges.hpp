@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many neighbouring SMs each of some launches should have: the division that promises most by the contention model,
-// which knows each launch's speed on any number of SMs and what they take from one another beyond these.
+// The numbers of neighbouring SMs for some launches that promise most by the contention model, which predicts each
+// launch's speed on any number of SMs and how they slow one another down beyond the SMs.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/model/workload.hpp"
 #include "core/partitioning/launch_key.hpp"
 
@@ -17,11 +17,11 @@ enum class RangeGoal {
   Balance,     ///< the smallest, so that equal amounts of work end together, and a tenth of the sum
 };
 
-/// SMs for each, at least one, that add up to all of the device. Requires kernels with profiles and, at most, as many
+/// SMs for each launch, at least one; all of the device in sum. Requires kernels with profiles and, at most, as many
 /// launches as SMs.
 std::vector<int> sm_ranges(const Device& device, std::span<const Launch* const> launches, RangeGoal goal);
 
-/// The same, remembering: divisions are tried out, which takes some 0.3 ms.
+/// The same, cached: to try out partitions takes some 0.3 ms.
 class SmRanges {
  public:
   explicit SmRanges(RangeGoal goal) : goal_(goal) {}
@@ -30,7 +30,7 @@ class SmRanges {
 
  private:
   RangeGoal goal_;
-  RecentMap<std::vector<LaunchKey>, std::vector<int>> known_{1024};
+  LruCache<std::vector<LaunchKey>, std::vector<int>> known_{1024};
 };
 
 }  // namespace gpushare

@@ -1,95 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-// Side by side or one after the other, whichever promises more: a residency mix or an SM partition (see mix.cpp) where
-// its predicted throughput is at least 1.02 times that of taking turns, else the launch with the shortest predicted
-// remaining time first; where `caution` holds (mix.cpp), turns must promise 1.1 times as much as a mix. Turns have an
-// advantage that mixes lack: while an application's next launch is on its way, another has the whole GPU; these gaps
-// are measured. Launches that are short enough to be left whole take turns in order of arrival: each fills the last
-// waves of the one before it. Whether that does more than a division is found out as between two divisions: by trying.
-// An application with a priority above 0 is latency-critical: its launches go first on every SM at once, the rest keep
-// their quotas behind it, and some SMs stay free for the next one, as for one without priority whose few blocks had to
-// wait for much longer than they run.
+// Co-running or serial execution, whichever promises more: a residency mix or an SM partition (mix.cpp) where its
+// predicted throughput is at least 1.02 times that of serial execution, else the launch with the shortest predicted
+// remaining time first; where `caution` holds (mix.cpp), serial execution must promise 1.1 times as much. Serial
+// execution has an advantage: while an application's next launch is on its way, another one has the whole GPU; these
+// gaps are measured. Launches that are short enough to run as they were written are served in order of arrival: each
+// fills the last wave of the one before. Whether that is better than an allocation of SMs is found out by measurement.
+// An application with a priority above 0 is latency-critical: its launches go first on every SM at once, the others
+// keep their quotas behind it, and some SMs are reserved for the next one. They are reserved, too, for applications
+// without priority whose small launches took much longer than they can.
 //
-// Options: those of mix. antt=1.8: among what keeps this bound of the mean slowdown, the most throughput; what breaks
-// it less where nothing does. A floor excludes taking turns, where somebody always stands still, and so does a latency
-// bound that is shorter than a round of turns. reserve=0.15, the most of the SMs that is kept; reserve_us=5000, for how
-// long. whole_up_to_us=2000, the longest launches that are left whole.
+// Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
+// it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound
+// shorter than one launch of each application. reserve=0.15, the largest share of the SMs that is reserved;
+// reserve_us=5000, for how long. whole_up_to_us=2000, the longest launches that run as they were written.
 //
-// Suits: whoever does not know which policy suits. Fails: one launch of a kernel without a profile is shared by blind
-// proportion, and predictions are of throughput while all are there, not of who is done first.
+// Suits: workloads for which no policy is known to suit. Fails: one launch of an unprofiled kernel is shared by blind
+// proportion, and predictions are of throughput while all applications run, not of their ends.
 #include "core/policy_support/ranking.hpp"
 #include "core/policy_support/whole_up_to.hpp"
-#include "core/tuning/mixer.hpp"
-#include "core/tuning/reserve.hpp"
-#include "core/tuning/turns.hpp"
+#include "core/tuning/co_scheduler.hpp"
+#include "core/tuning/headroom/sm_headroom.hpp"
+#include "core/tuning/serial_execution.hpp"
 
 namespace gpushare {
 namespace {
 
 class Auto : public Policy {
  public:
-  Auto(const MixOptions& options, const ReserveOptions& reserve, double longest_whole_us)
-      : mixer_(options), reserve_(reserve), antt_(options.antt), longest_whole_(1e3 * longest_whole_us) {}
+  Auto(const CoScheduleOptions& options, const HeadroomOptions& headroom, double longest_whole_us)
+      : scheduler_(options),
+        headroom_(headroom),
+        antt_(options.sets.bounds.antt),
+        longest_whole_(1e3 * longest_whole_us) {}
 
   bool admits(const RunningLaunch& launch, const State& state) override {
-    if (!reserve_.admits(launch, state)) return false;
-    mixer_.leave_out(launch.id);
+    if (!headroom_.admits(launch, state)) return false;
+    scheduler_.exclude(launch.id);
     return true;
   }
 
   void observe(const Event& event, const State& state) override {
-    gaps_.observe(event, state);
-    reserve_.observe(event, state);
-    mixer_.observe(event, state);
-    if (!mixer_.is_concerned()) return;  // such launches come so often that each of them has to cost little
+    gaps_.observe(event);
+    headroom_.observe(event, state);
+    scheduler_.observe(event, state);
+    if (!scheduler_.is_affected()) return;  // admitted launches come so often that each of them has to cost little
     remaining_.observe(event, state);
-    if (mixer_.wants(event) && !state.running().empty()) choose(event.time, state.device());
+    if (scheduler_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
 
-  bool wants(const Event& event) const override { return mixer_.wants(event); }
+  bool wants(const Event& event) const override { return scheduler_.wants(event); }
   Plan decide(const State& state) const override {
-    return reserve_.applied_to(takes_turns_ || mixer_.takes_turns() ? turns(state) : mixer_.plan(state), state);
+    const bool is_serial = is_serial_ || scheduler_.is_serial();
+    return headroom_.applied_to(is_serial ? serial_plan(state) : scheduler_.plan(state), state);
   }
 
  private:
-  Plan turns(const State& state) const {
-    const Seating& seating = mixer_.seating();
+  Plan serial_plan(const State& state) const {
+    const CoSchedule& schedule = scheduler_.schedule();
     Plan plan;
-    rank_behind(plan, seating.first, state);
-    const bool is_in_order = are_short(seating, longest_whole_) || has_latency_bound(seating);
-    rank_behind(plan, is_in_order ? order_of_arrival(seating, state) : serial_order(seating, remaining_, state), state);
-    rank_behind(plan, seating.waiting, state);
+    rank_behind(plan, schedule.first, state);
+    const bool is_by_arrival = are_short(schedule, longest_whole_) || has_latency_bound(schedule);
+    rank_behind(plan, is_by_arrival ? order_of_arrival(schedule, state) : serial_order(schedule, remaining_, state),
+                state);
+    rank_behind(plan, schedule.queued, state);
     return plan;
   }
 
-  // Launches that are left whole take turns in the way that is measured; others, shortest first, one at a time.
+  // Serial execution of launches as they were written is measured like an allocation; that of others is predicted.
   void choose(Time now, const Device& device) {
-    const bool may = may_take_turns(mixer_);
-    const bool are_whole = mixer_.is_cautious(device) && are_short(mixer_.seating(), longest_whole_);
-    const bool promise_more = may && turns_promise_more(mixer_, gaps_, device, are_whole, antt_);
-    if (may && are_whole) mixer_.consider_turns(device, promise_more, now);
-    takes_turns_ = may && (are_whole ? mixer_.takes_turns() : promise_more);
-    // What is measured on fewer SMs is no match for turns, which are promised on all.
-    const bool is_comparable = !may || !reserve_.is_kept(now);
-    mixer_.heed((are_whole || !takes_turns_) && is_comparable, now);
+    const bool may = may_run_serially(scheduler_);
+    const bool are_whole = scheduler_.is_conservative(device) && are_short(scheduler_.schedule(), longest_whole_);
+    const bool promises_more = may && serial_is_better(scheduler_, gaps_, device, are_whole, antt_);
+    if (may && are_whole) scheduler_.suggest_serial_execution(device, promises_more, now);
+    is_serial_ = may && (are_whole ? scheduler_.is_serial() : promises_more);
+    // A measurement without the reserved SMs cannot be compared with a prediction for all SMs.
+    const bool is_comparable = !may || !headroom_.is_reserved(now);
+    scheduler_.set_in_force((are_whole || !is_serial_) && is_comparable, now);
   }
 
-  Mixer mixer_;
+  CoScheduler scheduler_;
   RemainingTime remaining_;
   LaunchGaps gaps_;
-  Reserve reserve_;
+  SmHeadroom headroom_;
   double antt_;
   double longest_whole_;  // nanoseconds
-  bool takes_turns_ = false;
+  bool is_serial_ = false;
 };
 
 }  // namespace
 
 std::unique_ptr<Policy> make_auto(const PolicyOptions& options) {
   const double longest_us = whole_up_to_us(options, 2000);
-  MixOptions mix = MixOptions::from(options);
-  mix.longest_in_turns = 1e3 * longest_us;
-  auto policy = std::make_unique<Auto>(mix, ReserveOptions::from(options, mix.reserve), longest_us);
-  return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
+  CoScheduleOptions co_schedule = CoScheduleOptions::from(options);
+  co_schedule.sets.longest_serial = 1e3 * longest_us;
+  const auto headroom = HeadroomOptions::from(options, co_schedule.patience_with_latency_bound);
+  return std::make_unique<WholeUpTo>(std::make_unique<Auto>(co_schedule, headroom, longest_us), longest_us);
 }
 
 }  // namespace gpushare

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Earliest deadline first, with an admission test. Launches of applications with a deadline go first, the earliest
-// before the others. Where prediction says that not all can be in time, as few as possible are given up: of those up to
-// the first that would be late, the longest goes (Moore's and Hodgson's rule, optimal for jobs that are all there). Who
-// is given up comes behind all that can still be in time, with whoever has no deadline, in order of arrival.
+// before the others. Where prediction says that not all can meet their deadlines, as few as possible are given up:
+// among the launches up to the first late one, the longest (the rule of Moore and Hodgson, optimal for jobs that are
+// all present). Launches that are given up run behind all that can still be in time, with the launches without a
+// deadline, in order of arrival.
 //
-// A deadline is of an application, what is known is the launch at hand: a later launch may find itself too late.
+// Deadlines belong to applications, but only the present launch is known: a later launch may find its deadline missed.
 //
 // Suits: deadlines of some milliseconds and more, kernels that are profiled or have many blocks. Fails: with deadlines
-// that leave no room for a hand-over (20 to 300 us on an H100), and where throughput counts, since one runs at a time.
+// that leave no time for a hand-over (20 to 300 us on an H100), and where throughput counts, since one runs at a time.
 #include "core/policy_support/ranking.hpp"
 #include "core/tuning/remaining_time.hpp"
 
@@ -38,29 +39,29 @@ class EarliestDeadlineFirst : public Policy {
   }
 
   void admit(const State& state) {
-    struct Job {
+    struct DeadlineTask {
       OperationId id;
       Time due;
       Duration remaining;
     };
-    std::vector<Job> jobs;
+    std::vector<DeadlineTask> tasks;
     for (const RunningLaunch& launch : state.running()) {
       if (!state.application(launch.application).deadline) continue;
-      jobs.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
+      tasks.push_back({launch.id, deadline(launch, state), remaining_.of(launch, state).value_or(Duration{})});
     }
-    std::ranges::stable_sort(jobs, {}, &Job::due);
-    std::vector<Job> kept;
+    std::ranges::stable_sort(tasks, {}, &DeadlineTask::due);
+    std::vector<DeadlineTask> kept;
     Time end = state.now();
-    for (const Job& job : jobs) {
-      kept.push_back(job);
-      end += job.remaining;
-      if (end <= job.due) continue;
-      const auto longest = std::ranges::max_element(kept, {}, &Job::remaining);
+    for (const DeadlineTask& task : tasks) {
+      kept.push_back(task);
+      end += task.remaining;
+      if (end <= task.due) continue;
+      const auto longest = std::ranges::max_element(kept, {}, &DeadlineTask::remaining);
       end -= longest->remaining;
       kept.erase(longest);
     }
     admitted_.clear();
-    for (const Job& job : kept) admitted_.push_back(job.id);
+    for (const DeadlineTask& task : kept) admitted_.push_back(task.id);
   }
 
   RemainingTime remaining_;

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic-priority preemptive scheduling (EffiSha section 7): one application has the GPU for a slice of (p + 1) / 2
-// ms, p being its priority, and is then inactive until all who are active have been served. A priority grows by one per
-// ms of waiting, and is as at first after a turn. Whoever has a higher priority than the current one takes over at
+// Dynamic-priority preemptive scheduling (EffiSha section 7): one application has the GPU for a time slice of (p + 1) /
+// 2 ms, p being its priority, and is then inactive until all active ones have been served. A priority grows by one per
+// ms of waiting, and returns to its initial value after a time slice. A priority above the current one preempts at
 // block boundary.
 //
-// Options, the first being what the paper seems to mean where it says nothing: ageing=preempts|waits, may grown
-// priorities preempt, or only those that come in; slice=dynamic|static, is p the grown priority or the first one;
-// evicted=inactive|active, where the preempted go; leftover=no|yes, may the others have what the current one leaves.
+// Options; the first value is the likely meaning of the paper where it is not explicit: ageing=preempts|waits, may
+// grown priorities preempt, or only those of arriving applications; slice=dynamic|static, is p the grown priority or
+// the initial one; evicted=inactive|active, the queue of a preempted application; leftover=no|yes, may the others use
+// what the current one leaves.
 //
-// Suits: interactive among long applications. Fails: who is evicted starves while newcomers keep the active queue from
-// running empty (ageing=waits evicts less); where blocks are as long as slices, since a slice begins with the decision.
+// Suits: interactive among long applications. Fails: an evicted application starves while newcomers keep the active
+// queue from running empty (ageing=waits evicts less); where blocks are as long as slices, since a slice begins with
+// the decision.
 #include <algorithm>
 
 #include "core/model/errors.hpp"
 #include "core/policy_support/options.hpp"
-#include "core/priorities/turns.hpp"
+#include "core/priorities/time_slices.hpp"
 
 namespace gpushare {
 namespace {
@@ -40,52 +42,52 @@ class EffishaDynamic : public Policy {
   }
 
   void observe(const Event& event, const State& state) override {
-    turns_.observe(event, state);
+    slices_.observe(event, state);
     if (!wants(event)) return;
     const Time now = event.time;
-    if (turns_.current() && now >= slice_end()) turns_.stop(Turn::Queue::Inactive, now);
-    if (turns_.current() && challenged(now)) turns_.stop(evicted_to_, now);
-    if (!turns_.current()) turns_.begin_next(now);
+    if (slices_.current() && now >= slice_end()) slices_.stop(TimeSlice::Queue::Inactive, now);
+    if (slices_.current() && challenged(now)) slices_.stop(evicted_to_, now);
+    if (!slices_.current()) slices_.begin_next(now);
   }
 
   Plan decide(const State& state) const override {
     Plan plan;
-    add_shares(plan, turns_.current_request(), state);
+    add_shares(plan, slices_.current_request(), state);
     plan.wake_at = slice_end();
-    for (const RequestId other : turns_.waiting(state.now())) {
-      if (leftover_) add_shares(plan, turns_.request(other), state);
-      if (const auto at = may_preempt_at(turns_.turn(other))) plan.wake_at = std::min(*plan.wake_at, *at);
+    for (const RequestId other : slices_.waiting(state.now())) {
+      if (leftover_) add_shares(plan, slices_.request(other), state);
+      if (const auto at = may_preempt_at(slices_.slice(other))) plan.wake_at = std::min(*plan.wake_at, *at);
     }
     return plan;
   }
 
  private:
   Time slice_end() const {
-    const Turn& turn = *turns_.current();
-    return turn.began + half_ms * (1 + (slice_grows_ ? turn.priority : turn.ageing.initial()));
+    const TimeSlice& slice = *slices_.current();
+    return slice.began + half_ms * (1 + (slice_grows_ ? slice.priority : slice.ageing.initial()));
   }
 
   bool challenged(Time now) const {
-    return std::ranges::any_of(turns_.waiting(now), [&](RequestId other) {
-      const std::optional<Time> at = may_preempt_at(turns_.turn(other));
+    return std::ranges::any_of(slices_.waiting(now), [&](RequestId other) {
+      const std::optional<Time> at = may_preempt_at(slices_.slice(other));
       return at && *at <= now;
     });
   }
 
-  /// When this one's priority will be above the current one's, if ever.
-  std::optional<Time> may_preempt_at(const Turn& waiting) const {
-    const int needed = turns_.current()->priority + 1;
-    if (waiting.queue == Turn::Queue::Inactive) return std::nullopt;
+  /// When this slice's priority will be above the current one's, if ever.
+  std::optional<Time> may_preempt_at(const TimeSlice& waiting) const {
+    const int needed = slices_.current()->priority + 1;
+    if (waiting.queue == TimeSlice::Queue::Inactive) return std::nullopt;
     if (!ageing_preempts_ && waiting.ageing.initial() < needed) return std::nullopt;
     return waiting.ageing.reaches(needed);
   }
 
   static constexpr int most_priority = 1000;  // a slice of half a second
   static constexpr Duration half_ms{std::chrono::microseconds(500)};
-  Turns turns_;
+  TimeSlices slices_;
   bool ageing_preempts_;
   bool slice_grows_;
-  Turn::Queue evicted_to_;
+  TimeSlice::Queue evicted_to_;
   bool leftover_;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Static-priority preemptive scheduling (EffiSha section 7): the application with the highest priority has the GPU to
-// itself, and one that comes with a higher priority takes it over at block boundary. Equals are served in order of
-// arrival, and to their end.
+// itself, and one that arrives with a higher priority takes it over at block boundary. Equal priorities are served in
+// order of arrival, each to its end.
 //
-// Options: leftover=yes lets the others have, in order of priority, what is free once everybody before them has no
-// block left to start; a GPU of the paper's time could not do that for other processes.
+// Options: leftover=yes lets the others use, in order of priority, the SMs that are free once all higher-ranked
+// launches have started their last block; a GPU of the paper's time could not do that for other processes.
 //
-// Suits: few urgent applications among patient ones. Fails: low priorities starve while higher ones keep coming.
+// Suits: few urgent applications among patient ones. Fails: low priorities starve while higher ones keep arriving.
 #include <algorithm>
 
 #include "core/policy_support/options.hpp"

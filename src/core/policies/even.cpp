@@ -15,7 +15,7 @@ namespace {
 class Even : public Policy {
  public:
   Plan decide(const State& state) const override {
-    // With more launches than SMs the latest ones wait for a part to become free.
+    // With more launches than SMs the latest ones wait until a part is free.
     const auto sms = static_cast<std::size_t>(state.sms());
     std::vector<const RunningLaunch*> launches;
     for (const RunningLaunch& launch : state.running().first(std::min(state.running().size(), sms))) {

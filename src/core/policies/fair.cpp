@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted fair sharing of SM time. SMs are split in proportion to weights, so that nobody waits for a turn and nothing
-// is handed over while everybody stays; what rounding, gaps and arrivals make unequal is paid back: each application's
-// virtual time (SM time it has had / weight) is kept, and who is behind the mean has more SMs until the next period.
-// Nobody has less than half or more than twice his part for that, or more SMs than he has blocks for. Where there are
-// more applications than SMs, the least served have them. Applications with an owner share what his weight gives him,
-// in proportion to theirs: ten applications of one owner have together what one of another has.
+// Weighted fair sharing of SM time. SMs are split in proportion to weights, so that no application waits for a time
+// slice and no SM changes hands while the set of applications stays the same. What rounding, gaps and arrivals make
+// unequal is corrected: the policy tracks each application's virtual time (SM time / weight), and an application that
+// is behind the mean has more SMs until the next period, between half and twice its part, and not more than it has
+// blocks for. Where there are more applications than SMs, the least served have them. Applications with an owner share
+// the part that the owner's weight gives them, in proportion to their weights: ten applications of one owner have
+// together what one of another owner has.
 //
-// Options: period_us=2000, how often parts are looked at; patience_us=60, how long a place is kept between launches.
+// Options: period_us=2000, how often parts are adjusted; patience_us=60, how long a part is reserved between launches.
 //
-// Suits: applications that were promised a part, whatever the others do on their SMs. Fails: SMs are fair, speeds are
-// not: a neighbour who fills the memory slows everybody; and a part of the SMs is seldom the most that can be done.
+// Suits: applications that were promised a part of the SMs. Fails: SMs are shared fairly, speeds are not, as an
+// application that saturates the memory slows all others; and dedicated SMs seldom give the highest throughput.
 #include "core/engine/policy.hpp"
 #include "core/policy_support/options.hpp"
-#include "core/tuning/fair_division.hpp"
+#include "core/tuning/allocation/fair_allocation.hpp"
 
 namespace gpushare {
 namespace {
 
 class Fair : public Policy {
  public:
-  Fair(Duration period, Duration patience) : period_(period), attendance_(patience), division_(period) {}
+  Fair(Duration period, Duration patience) : period_(period), active_(patience), allocation_(period) {}
 
   void observe(const Event& event, const State& state) override {
-    attendance_.observe(event, state);
-    division_.observe(event, state);
-    if (wants(event) && !state.running().empty()) division_.divide(state, attendance_);
+    active_.observe(event, state);
+    allocation_.observe(event, state);
+    if (wants(event) && !state.running().empty()) allocation_.update(state, active_);
   }
 
   bool wants(const Event& event) const override {
@@ -33,7 +34,7 @@ class Fair : public Policy {
 
   Plan decide(const State& state) const override {
     Plan plan;
-    const std::vector<SmPart>& parts = division_.parts();
+    const std::vector<SmPart>& parts = allocation_.parts();
     std::size_t first = 0;
     for (const SmPart& part : parts) {
       for (const RunningLaunch& launch : state.running()) {
@@ -44,7 +45,7 @@ class Fair : public Policy {
     }
     if (parts.size() == 1 && state.running().size() == 1) return plan;
     plan.wake_at = state.now() + period_;
-    if (const auto loss = attendance_.next_loss(state.now())) plan.wake_at = std::min(*loss, *plan.wake_at);
+    if (const auto loss = active_.next_expiry(state.now())) plan.wake_at = std::min(*loss, *plan.wake_at);
     return plan;
   }
 
@@ -59,8 +60,8 @@ class Fair : public Policy {
   }
 
   Duration period_;
-  Attendance attendance_;
-  FairDivision division_;
+  ActiveApplications active_;
+  FairAllocation allocation_;
 };
 
 }  // namespace

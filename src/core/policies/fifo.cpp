@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFO, the hardware's own policy (SRTF section 5.2.1): blocks are dispatched in order of arrival, and a later launch
+// FIFO, the policy of the hardware (SRTF section 5.2.1): blocks are dispatched in order of arrival, and a later launch
 // gets what is left over once the last block of every earlier one has started.
 //
 // Suits: equal launches. Fails: a short launch behind a long one waits for nearly all of it.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shortest and longest job first (SRTF section 2): oracles that know how long every launch takes alone and who is
-// about to arrive. One launch has the whole GPU until its last block has ended; the first in the order is never kept
-// waiting by blocks that started before it came.
+// Shortest and longest job first (SRTF section 2): oracles that know how long every launch takes alone, and the next
+// arrivals. One launch has the whole GPU until its last block has ended; the first in the order never waits for blocks
+// that started before its arrival.
 //
-// Suits: the bounds of what an order can do; no realizable policy has a better turnaround than the shortest first.
-// Fails: without known runtimes it cannot decide, and says so.
+// Suits: bounds of what an order can achieve; no realizable policy has a better turnaround than the shortest first.
+// Fails: without known runtimes it throws PolicyError.
 #include <utility>
 
 #include "core/policy_support/ranking.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Just-in-time MPMax (SRTF section 5.2.2): every launch sets aside, on every SM, room for one block of an imagined
-// kernel that is as demanding in each resource as the most demanding of the others. Order of arrival beyond that.
-// Launches that start together know of each other before the first block is dispatched.
+// Just-in-time MPMax (SRTF section 5.2.2): every launch reserves, on every SM, room for one block of an imagined kernel
+// that is as demanding in each resource as the most demanding of the others. Order of arrival beyond that. Launches
+// that start together know of each other before the first block is dispatched.
 //
-// Suits: a short launch behind one with very long blocks, since its place is kept free. Fails: one block per SM is
-// little, and whoever came first keeps the rest.
+// Suits: a short launch behind one with very long blocks, since room for it is reserved. Fails: one block per SM is
+// little, and the earlier launch has the rest.
 #include "core/engine/policy.hpp"
 #include "core/model/residency.hpp"
 #include "core/predictors/oracle.hpp"
@@ -19,7 +19,7 @@ class TwoLargest {
     second_ = std::max(second_, std::min(value, first_));
     first_ = std::max(value, first_);
   }
-  /// The largest but for one of this value.
+  /// The largest value once one occurrence of this one is removed.
   Integer without(Integer value) const { return value == first_ ? second_ : first_; }
 
  private:
@@ -27,7 +27,7 @@ class TwoLargest {
   Integer second_ = 0;
 };
 
-/// What blocks of many launches need, by resource.
+/// The needs of the blocks of many launches, by resource.
 class Demands {
  public:
   void add(const BlockFootprint& block) {
@@ -36,7 +36,7 @@ class Demands {
     registers_.add(block.registers);
     shared_memory_bytes_.add(block.shared_memory_bytes);
   }
-  /// The most that any of the others needs.
+  /// The largest demand of any other launch.
   BlockFootprint without(const BlockFootprint& block) const {
     return {.threads = threads_.without(block.threads),
             .warps = warps_.without(block.warps),
@@ -78,7 +78,7 @@ class MpMax : public Policy {
                      const Device& device) {
     SmRoom room(device.per_sm);
     room.take(demands.without(block));
-    // Where both together do not fit, one block each in turn is the nearest to a reservation.
+    // Where both together do not fit, alternating single blocks are the nearest to a reservation.
     return std::clamp(room.count(block), 1, launch.max_residency);
   }
 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel slicing, EffiSha's baseline (section 2: the preemptive kernel model of Basaran and Kang, ECRTS 2012): a launch
-// runs in slices of K blocks. A slice drains before the next one begins, and only then somebody else may come: the
-// highest priority, equals in order of arrival.
+// runs in slices of K blocks. A slice drains before the next one begins, and only then the GPU may go to another
+// launch: the one with the highest priority, equals in order of arrival.
 //
-// Options: blocks=K; or delay_us, how long a slice may take, from which K follows by the mean time of the launch's own
-// blocks, a full wave at least: fewer blocks at a time would wait as long. A launch of which no block has ended yet, or
-// none that took any time, is in its first slice.
+// Options: blocks=K; or delay_us, how long a slice may take, from which K follows by the mean time of the launch's
+// blocks, with a full wave at least: fewer blocks at a time would take as long. A launch without an ended block, or
+// with blocks that took no time, is in its first slice.
 //
-// Suits: nothing that preemption at block boundary does not suit better. Fails: short slices leave SMs idle at the end
-// of each, and every slice is launched anew; long ones make everybody wait.
+// Suits: comparison; preemption at block boundary is better in every case. Fails: short slices leave SMs idle at the
+// end of each, and every slice is a new launch; long ones make all others wait.
 #include <map>
 
 #include "core/policy_support/options.hpp"
@@ -50,7 +50,7 @@ class Pkm : public Policy {
     busy_ns_[ended.operation] += nanoseconds(ended.time - ended.started) * ended.blocks;
   }
 
-  /// A slice has all its blocks started at some time, and ended at a later one.
+  /// A slice is complete when all its blocks have started and later ended.
   void follow(const RunningLaunch& launch) {
     if (!is_draining_ && launch.started - first_ >= slice(launch)) is_draining_ = changed_ = launch.unstarted() > 0;
     if (is_draining_ && launch.started == launch.done) current_.reset();
@@ -74,7 +74,7 @@ class Pkm : public Policy {
     return waves < 1 ? wave : static_cast<std::int64_t>(waves * static_cast<double>(wave));
   }
 
-  /// As many blocks at a time as the slice has, spread over the SMs.
+  /// The slice's number of blocks, spread over the SMs.
   Quota quota(const RunningLaunch& launch, int sms) const {
     const std::int64_t blocks = slice(launch);
     if (blocks >= std::int64_t{sms} * launch.max_residency) return full_quota(launch);
@@ -90,7 +90,7 @@ class Pkm : public Policy {
   Time began_{};
   bool is_draining_ = false;
   bool changed_ = false;
-  std::map<OperationId, double> busy_ns_;  // of its blocks that have ended, together
+  std::map<OperationId, double> busy_ns_;  // total time of the launch's blocks that have ended
 };
 
 }  // namespace

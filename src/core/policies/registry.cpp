@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every policy, one line each: the name users type, what it does, the paper and section it is from, whether it is an
-// oracle, and the function in its own file that makes it. The conformance suite, the CLI and the documentation read
-// this table.
+// Every policy, one line each: the name users type, what it does, the paper and section that it implements, whether it
+// is an oracle, and the function that makes it. The conformance suite, the CLI and the documentation read this table.
 #include "core/policies/registry.hpp"
 
 #include <algorithm>
@@ -14,17 +13,17 @@
 // clang-format off
 #define GPUSHARE_POLICIES(entry)                                                                                        \
   entry("fifo", "order of arrival, as the hardware does it", "SRTF 5.2.1", online, make_fifo)                           \
-  entry("mpmax", "order of arrival, with room for a block of the others kept free", "SRTF 5.2.2", online, make_mpmax)   \
+  entry("mpmax", "order of arrival, with a block's room reserved for others", "SRTF 5.2.2", online, make_mpmax)         \
   entry("even", "an equal part of the SMs for each", "CD-search 3.1", online, make_even)                                \
   entry("cd-search", "fewer SMs for the memory-bound: as many as keep their rate", "CD-search 4", online, make_cd_search) \
   entry("round-robin", "the whole GPU to one application after the other", "Slate V.A", online, make_round_robin)       \
-  entry("slate", "launches that go together on SMs of their own, else one by one", "Slate III", online, make_slate)     \
+  entry("slate", "complementary launches on dedicated SMs, else one by one", "Slate III", online, make_slate)           \
   entry("srtf", "shortest predicted remaining time first, sampled on one SM", "SRTF 5.1.1", online, make_srtf)          \
   entry("srtf-adaptive", "srtf, sharing SMs where it would be unfair", "SRTF 5.1.2", online, make_srtf_adaptive)        \
   entry("effisha-static", "the highest priority alone, preempting others", "EffiSha 7", online, make_effisha_static)    \
   entry("effisha-dynamic", "slices by priority, which waiting raises", "EffiSha 7", online, make_effisha_dynamic)       \
   entry("pkm", "kernels in slices of K blocks, by priority at their ends", "EffiSha 2", online, make_pkm)               \
-  entry("srtf-zero-sampling", "srtf told the runtimes (oracle)", "SRTF 6.2.2", oracle, make_srtf_zero_sampling)         \
+  entry("srtf-zero-sampling", "srtf with known runtimes (oracle)", "SRTF 6.2.2", oracle, make_srtf_zero_sampling)       \
   entry("sjf", "shortest job first (oracle, upper bound)", "SRTF 2", oracle, make_shortest_job_first)                   \
   entry("ljf", "longest job first (oracle, lower bound)", "SRTF 2", oracle, make_longest_job_first)                      \
   entry("mix", "blocks of each on every SM, in the numbers that get most done", "SMK, Warped-Slicer", online, make_mix)                     \
@@ -63,7 +62,7 @@ void require_open_policy(std::string_view text) {
   const auto entry = std::ranges::find(table, name, &PolicyEntry::name);
   require(entry == table.end() || !entry->is_oracle,
           "policy '" + name +
-              "' has to be told what launches take alone, and no session knows that of work to come: take srtf, which "
+              "' has to be told what launches take alone, which a session cannot know of future work: take srtf, which "
               "predicts it, or compare workloads that are known beforehand");
 }
 

@@ -16,14 +16,14 @@ struct PolicyEntry {
   std::string_view name;
   std::string_view summary;
   std::string_view source;  ///< paper and section
-  bool is_oracle;           ///< told what no scheduler can know
+  bool is_oracle;           ///< uses knowledge that no scheduler can have
   std::unique_ptr<Policy> (*make)(const PolicyOptions&);
 };
 
 std::span<const PolicyEntry> policies();
 
 /// The policy of this name, with options behind it if it has any ("cd-search:mode=power"). Throws InvalidInput for an
-/// unknown name, listing the known ones, and for an option that the policy has not.
+/// unknown name, listing the known ones, and for an option that the policy does not have.
 std::unique_ptr<Policy> make_policy(std::string_view text);
 
 /// The options of this policy, with `whole_up_to_us`, which all of them have.

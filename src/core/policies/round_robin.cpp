@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time-slicing: one application at a time has the whole GPU, for a quantum; then it is the turn of the one that has
-// waited longest since it came or had its last turn. It is what a GPU does with processes of their own without MPS
-// (Slate section V.A; EffiSha footnote 6), except that a block that has started runs to its end. Who has nothing to run
-// keeps the turn for a moment, since an application's next launch arrives right behind the last one.
+// Time slicing: one application at a time has the whole GPU, for a quantum; the next time slice goes to the application
+// that has waited longest since its arrival or its last slice. GPUs schedule separate processes without MPS in this way
+// (Slate section V.A; EffiSha footnote 6), except that here a block that has started runs to its end. An application
+// that has nothing to run keeps its slice for a moment, since its next launch usually arrives right behind the last
+// one.
 //
-// Suits: a baseline; nobody waits longer than a round. Fails: nothing overlaps, not even the last blocks of a launch.
+// Suits: a baseline; the wait is at most a round. Fails: nothing overlaps, not even the last blocks of a launch.
 //
-// Options: quantum_ms (2, near what drivers take by default), patience_us (50, how long a turn is kept for nothing).
+// Options: quantum_ms (2, near what drivers take by default), patience_us (50, how long an idle slice continues).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -18,8 +19,8 @@
 namespace gpushare {
 namespace {
 
-/// As long as it takes for a first block to begin: a shorter one would end with nothing done.
-Duration shortest_turn(const CommandDelays& delays) { return delays.signal + delays.relaunch + Duration(1); }
+/// The time until a first block begins: a shorter slice would end with nothing done.
+Duration shortest_slice(const CommandDelays& delays) { return delays.signal + delays.relaunch + Duration(1); }
 
 class RoundRobin : public Policy {
  public:
@@ -35,11 +36,11 @@ class RoundRobin : public Policy {
     if (has_work(state)) idle_since_.reset();
     if (!has_work(state) && !idle_since_) idle_since_ = state.now();
     if (event.kind == EventKind::ApplicationEnded) leave(event.application, state.now());
-    if (state.running().empty() || state.now() < end_of_turn()) return;
+    if (state.running().empty() || state.now() < slice_end()) return;
     if (owner_) queue(*owner_, state.now());
     owner_ = longest_waiting(state);
     idle_since_.reset();
-    turn_ends_ = state.now() + std::max(quantum_, shortest_turn(state.device().delays));
+    slice_ends_ = state.now() + std::max(quantum_, shortest_slice(state.device().delays));
   }
 
   Plan decide(const State& state) const override {
@@ -47,7 +48,7 @@ class RoundRobin : public Policy {
     for (const RunningLaunch& launch : state.running()) {
       if (launch.application == owner_) plan.shares.push_back(full_share(launch));
     }
-    if (plan.shares.size() < state.running().size()) plan.wake_at = end_of_turn();
+    if (plan.shares.size() < state.running().size()) plan.wake_at = slice_end();
     return plan;
   }
 
@@ -57,7 +58,7 @@ class RoundRobin : public Policy {
                                [&](const RunningLaunch& launch) { return launch.application == owner_; });
   }
 
-  Time end_of_turn() const { return idle_since_ ? std::min(turn_ends_, *idle_since_ + patience_) : turn_ends_; }
+  Time slice_end() const { return idle_since_ ? std::min(slice_ends_, *idle_since_ + patience_) : slice_ends_; }
 
   void queue(ApplicationId application, Time now) { waits_since_[application] = now; }
 
@@ -65,13 +66,13 @@ class RoundRobin : public Policy {
     waits_since_.erase(application);
     if (application != owner_) return;
     owner_.reset();
-    turn_ends_ = now;
+    slice_ends_ = now;
   }
 
   ApplicationId longest_waiting(const State& state) const {
     return std::ranges::min_element(state.running(), {},
                                     [&](const RunningLaunch& launch) {
-                                      // Of two that came together, the owner has just had its turn.
+                                      // Between two with equal waits, the owner has just had its slice.
                                       return std::tuple(waits_since_.at(launch.application),
                                                         launch.application == owner_, launch.application);
                                     })
@@ -82,7 +83,7 @@ class RoundRobin : public Policy {
   Duration patience_;
   std::optional<ApplicationId> owner_;
   std::map<ApplicationId, Time> waits_since_;
-  Time turn_ends_{};
+  Time slice_ends_{};
   std::optional<Time> idle_since_;  // the owner has nothing to run
 };
 

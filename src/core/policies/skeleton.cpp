@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A policy to copy. Say here what it does and where it is from (paper, section).
+// A policy to copy. State here what it does and where it is from (paper, section).
 //
 // Suits: which workloads. Fails: on which.
 //

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slate (section III.B, III.C): a launch runs beside another on SMs of its own where Table I calls the two
+// Slate (section III.B, III.C): a launch runs beside another on dedicated SMs where Table I calls the two
 // complementary, and alone otherwise (slate_queue.hpp). When a launch arrives or ends, the ranges of SMs are sized anew
-// (sm_ranges.hpp). A kernel without a profile runs alone: nobody can say what goes with it until it has been measured
+// (sm_ranges.hpp). A kernel without a profile runs alone, because its class is unknown until it has been measured
 // (gpushare profile).
 //
-// Suits: kernels that need little of something beside others that need much of it. Fails: where launches end often,
-// since SMs change hands with every one; kernels that could share SMs get none in common; and who goes with nobody
-// waits for as long as others that go together keep coming.
+// Suits: kernels with small needs beside kernels with large needs of the same resource. Fails: where launches end
+// often, since each end reallocates SMs; kernels that could share SMs get none in common; and a kernel that complements
+// no other waits for as long as complementary ones keep arriving.
 //
 // Options, where the paper is silent: sizes=throughput|balance, together=2 (launches side by side at most; the paper's
-// figures are of two), rest=wait|leftover (does the queue get what they leave?), patience_us=50 (how long a place is
-// kept for the next launch of its application).
+// figures are for two), rest=wait|leftover (may queued launches use what those leave?), patience_us=50 (how long SMs
+// are reserved for the next launch of an application).
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +36,7 @@ class Slate : public Policy {
     if (!wants(event)) return;
     queue_.observe(event, state);
     std::vector<const Launch*> launches;
-    for (const SlateQueue::Place& place : queue_.places()) launches.push_back(&place.launch);
+    for (const SlateQueue::SlatePlace& place : queue_.places()) launches.push_back(&place.launch);
     if (launches.size() > 1) sms_ = ranges_.of(state.device(), launches);
     if (launches.size() == 1) sms_ = {state.sms()};
   }

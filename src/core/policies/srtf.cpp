@@ -3,15 +3,15 @@
 // have ended, the launch with the shortest predicted remaining time gets every SM at block boundary. Predictions are
 // refined as blocks end, and the GPU switches back when they change the order.
 //
-// The paper leaves open what "a sufficient number" of blocks is. One block that had the SM without others, here
-// (own_sm_blocks.hpp). Whoever is the shortest even by blocks beside those of others gets the GPU before that, and who
-// has run none yet comes first where some SM never becomes free of others.
-// `predictor=simple-slicing` is the paper's: the first block tells, until somebody comes or goes.
+// The paper leaves open what "a sufficient number" of blocks is. Here it is one block that had the SM without blocks of
+// other launches (own_sm_blocks.hpp). A launch that is the shortest even by the times of blocks beside others gets the
+// GPU earlier, and one without any ended block goes first where some SM never becomes free of other launches.
+// `predictor=simple-slicing` is the paper's: the first block counts, until the next arrival or end of a launch.
 //
 // The paper's kernels are launched once. One that is launched again is not sampled anew, unless remember=no.
 //
 // Suits: short launches among long ones, when block times are much shorter than launches. Fails: behind very long
-// blocks, where sampling and hand-off both wait for one to end; and it is unfair to the longer of two equals.
+// blocks, where sampling and hand-off both wait for one to end; and it is unfair to the longer of two equal launches.
 #include "core/policy_support/options.hpp"
 #include "core/policy_support/ranking.hpp"
 #include "core/policy_support/sampling.hpp"
@@ -21,7 +21,8 @@
 namespace gpushare {
 namespace {
 
-/// Whoever runs goes on unless another one needs less than `worth_a_change` of its time: a hand-over costs both.
+/// The running launch continues unless another one needs less than `worth_a_change` of its time, because both pay for a
+/// hand-over.
 struct OwnBlocks : OwnSmBlocks {
   using OwnSmBlocks::OwnSmBlocks;
   static constexpr double worth_a_change = 0.9;
@@ -76,7 +77,7 @@ class Srtf : public Policy {
 
   Predictor predictor_;
   std::optional<OperationId> first_;
-  bool is_due_ = false;  // to choose anew who is the first, once all is told that is known
+  bool is_due_ = false;  // the first launch is chosen anew after the last known event
 };
 
 }  // namespace

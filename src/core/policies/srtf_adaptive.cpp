@@ -59,7 +59,7 @@ class SrtfAdaptive : public Policy {
       if (mode_ == Mode::Sharing && !predictor_.has_fresh_sample(launch)) return;
     }
     const std::vector<const RunningLaunch*> launches = order(state);
-    const std::vector<Pace> predicted = paces(launches, state);
+    const std::vector<RuntimeEstimate> predicted = estimates(launches, state);
     const double unfairness = spread(exclusive_slowdowns(predicted));
     if (mode_ == Mode::Exclusive && unfairness > unfair_spread) {
       fastest_ = launches.front()->id;
@@ -75,13 +75,13 @@ class SrtfAdaptive : public Policy {
     predictor_.reslice();
   }
 
-  std::vector<Pace> paces(std::span<const RunningLaunch* const> launches, const State& state) const {
+  std::vector<RuntimeEstimate> estimates(std::span<const RunningLaunch* const> launches, const State& state) const {
     std::vector<BlockTimeByMode> times;
     for (const RunningLaunch* launch : launches) {
       const double shared = nanoseconds(predictor_.block_time(*launch));
       times.push_back({.exclusive = exclusive_time_.at(launch->id), .shared = shared});
     }
-    return paces_of(launches, times, limited(*launches.front()), state);
+    return runtime_estimates(launches, times, limited(*launches.front()), state);
   }
 
   SimpleSlicing predictor_;

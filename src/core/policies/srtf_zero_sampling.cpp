@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// SRTF that is told the runtimes instead of sampling them (SRTF section 6.2.2). What separates it from shortest job
-// first is the hand-off alone: blocks that run when a shorter launch arrives must end first.
+// SRTF with known runtimes instead of samples (SRTF section 6.2.2). It differs from shortest job first in the hand-off
+// alone: blocks that run when a shorter launch arrives must end first.
 //
-// Suits: to see what prediction costs SRTF. Fails: without known runtimes it cannot decide, and says so.
+// Suits: to see the cost of prediction in SRTF. Fails: without known runtimes it throws PolicyError.
 #include "core/policy_support/ranking.hpp"
 #include "core/predictors/oracle.hpp"
 

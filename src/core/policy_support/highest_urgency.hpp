@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How urgent the most urgent application is: who has gone counts for some milliseconds longer, for its next request may
-// be an application of its own.
+// The highest urgency among the applications. One that has ended counts for some milliseconds longer, because the next
+// request of the same client may come as a new application.
 #pragma once
 
 #include <limits>
@@ -39,7 +39,7 @@ class HighestUrgency {
 
   struct Level {
     int present = 0;
-    Time until{};  // it counts, with nobody present
+    Time until{};  // the level counts until then without applications
   };
 
   void empty_a_place(int urgency, Time now) {
@@ -48,7 +48,7 @@ class HighestUrgency {
     level.until = now + patience;
   }
 
-  std::map<ApplicationId, int> applications_;  // that are there
+  std::map<ApplicationId, int> applications_;  // present
   std::map<int, Level> levels_;                // by urgency
 };
 

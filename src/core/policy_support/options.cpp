@@ -19,7 +19,7 @@ std::string shown(double value) {
   return {text.data(), end};
 }
 
-/// Takes what stands before the first colon off the front, and the colon with it.
+/// Takes the text before the first colon off the front, and the colon with it.
 std::string_view take_part(std::string_view& rest) {
   const std::size_t colon = rest.find(':');
   const std::string_view part = rest.substr(0, colon);

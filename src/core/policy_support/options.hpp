@@ -23,7 +23,7 @@ struct OptionEntry {
 
 class PolicyOptions {
  public:
-  /// Of a policy without any.
+  /// The options of a policy that is given without any.
   PolicyOptions() = default;
   /// Throws InvalidInput unless `text` is NAME or NAME:KEY=VALUE:KEY=VALUE, each key once.
   explicit PolicyOptions(std::string_view text);
@@ -39,10 +39,10 @@ class PolicyOptions {
   std::int64_t whole(const std::string& key, std::string_view meaning, std::int64_t otherwise, std::int64_t least,
                      std::int64_t most) const;
 
-  /// Throws InvalidInput where both are given, of which one follows from the other.
+  /// Throws InvalidInput where both options are given: one follows from the other.
   void require_not_both(const std::string& key, const std::string& other) const;
 
-  /// Throws InvalidInput naming an option that nobody has asked for, and those that were.
+  /// Throws InvalidInput naming an option that the policy did not ask for, and those that it did.
   void require_all_known() const;
 
   /// What was asked for so far.

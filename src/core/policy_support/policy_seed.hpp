@@ -6,7 +6,7 @@
 
 namespace gpushare {
 
-/// What Policy::begin() is given: a function of the run's seed (of a run on a GPU: which repeat it is) and of the
+/// The argument of Policy::begin(): a function of the run's seed (on a GPU: the number of the repeat) and of the
 /// policy's name, so that no two policies of a comparison draw the same numbers. FNV-1a over both; random number
 /// generators scramble their seeds themselves.
 constexpr std::uint64_t policy_seed(std::uint64_t run_seed, std::string_view name) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many policies are only an order: everybody at maximum residency, the best first.
+// Many policies are only an order: every launch at maximum residency, ranked by a key.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 
 namespace gpushare {
 
-/// The running launches, smallest key first; equal keys in order of arrival. A key may be dear: each is asked for once.
+/// The running launches, smallest key first; equal keys in order of arrival. Keys may be expensive: each is computed
+/// once.
 template <typename Key>
 std::vector<const RunningLaunch*> sorted_by(const State& state, Key key) {
   using Keyed = std::pair<std::invoke_result_t<Key, const RunningLaunch&>, const RunningLaunch*>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How SRTF learns: a launch of unknown length runs a block or two on one SM while the known shortest keeps the rest.
-// What that does not fill, as where launches are small, goes to the others that are known: the paper leaves it idle.
+// Sampling, as SRTF does it: a launch of unknown length runs a block or two on one SM while the shortest known launch
+// has the rest. SMs that this leaves free, as with small launches, go to the other known ones; the paper leaves them
+// idle.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +45,7 @@ inline Plan sampled_beside(std::span<const RunningLaunch* const> known, const Ru
   return plan;
 }
 
-/// Those of which something is known, the shortest first, without the one that is sampled.
+/// The launches with a prediction, the shortest first, without the one that is sampled.
 template <typename Predictor>
 std::vector<const RunningLaunch*> known_beside(const RunningLaunch& sampled, const RunningLaunch& shortest,
                                                const State& state, const Predictor& predictor) {
@@ -57,7 +58,7 @@ std::vector<const RunningLaunch*> known_beside(const RunningLaunch& sampled, con
   return known;
 }
 
-/// The plan that samples the first launch, in order of arrival, of which too little is known, beside the shortest of
+/// The plan that samples the first launch, in order of arrival, without enough of a prediction, beside the shortest of
 /// the others; nullopt when there is none. The very first launch is sampled while it has the GPU to itself.
 template <typename Predictor, typename IsSampled>
 std::optional<Plan> sampling_plan(const State& state, const RunningLaunch* shortest, const Predictor& predictor,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any policy, with short launches left whole. To preempt a launch takes some tens of microseconds, and to be able to
-// costs it some percent of its time; one that ends by itself as soon had better run as it was written. The policy then
-// decides between launches where it would decide between blocks. While an application is there that is more urgent, by
-// its priority or by a latency bound, launches stay preemptible, for its sake, and for some milliseconds longer: the
-// next request may be an application of its own, and before a GPU leaves launches whole on a part of it all stand
-// still.
+// Wraps any policy and runs short launches in their original, non-preemptible form. Preempting a launch takes some tens
+// of microseconds, and preemptibility costs some percent of its time, so a launch that ends as soon as that is better
+// left as it was written. The policy then decides between launches instead of between blocks. While a more urgent
+// application is present, by its priority or by a latency bound, launches stay preemptible for its sake, and for some
+// milliseconds longer: the next request may come as an application by itself, and a GPU has to drain before it runs
+// non-preemptible launches on a part of its SMs.
 //
-// Suits: applications of many short launches. Fails: whoever cannot wait for the end of such a launch, and has not said
-// so by either.
+// Suits: applications of many short launches. Fails: an application that cannot wait for the end of such a launch and
+// has neither a priority nor a latency bound.
 #pragma once
 
 #include <cmath>
@@ -42,15 +42,15 @@ class WholeUpTo : public Policy {
       there_.come(event.application, urgency(event.application, state), event.time);
     }
     there_.forget_past(event.time);
-    has_fallen_ = there_.highest() < before && there_.anybody_there();  // seen at the next event: whoever runs has some
+    has_fallen_ = there_.highest() < before && there_.anybody_there();  // acted on at the next event
     policy_->observe(event, state);
   }
   bool wants(const Event& event) const override { return policy_->wants(event) || has_fallen_; }
   Plan decide(const State& state) const override {
     Plan plan = policy_->decide(state);
     for (Share& share : plan.shares) {
-      const bool gives_way_to_nobody = urgency(state.find(share.launch)->application, state) >= there_.highest();
-      share.whole_up_to = gives_way_to_nobody ? longest_ : Duration{};
+      const bool is_most_urgent = urgency(state.find(share.launch)->application, state) >= there_.highest();
+      share.whole_up_to = is_most_urgent ? longest_ : Duration{};
     }
     return plan;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// By what factor the drain rate was wrong about a kernel's last launches, by how much of them was done.
+// The factors by which the drain rate was wrong in a kernel's last launches, by their progress.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@ namespace gpushare {
 
 struct DrainError {
   double done = 0;    ///< share of the blocks
-  double factor = 1;  ///< what remained / what was said to remain
+  double factor = 1;  ///< remaining time / predicted remaining time
 };
 
 class DrainErrors {
  public:
-  /// Of a launch that has ended, in the order of its progress. The last two launches count: looks come at other moments
-  /// in each of them, and between these nothing is known.
+  /// Adds the errors of a launch that has ended, in the order of its progress. The last two launches count: polls come
+  /// at different points of each, and between the polls nothing is known.
   void add(std::vector<DrainError> launch);
 
   /// 1 before anything is known.

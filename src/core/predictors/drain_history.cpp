@@ -34,7 +34,7 @@ struct DrainHistory::Totals {
   Group newest;
   Group before;
 
-  /// By what factor blocks are expected to be faster than they were.
+  /// The factor by which blocks are expected to be faster than before.
   double drift() const {
     if (before.busy <= 0) return 1;
     const double kept = newest.busy / newest.blocks / (before.busy / before.blocks);
@@ -49,13 +49,13 @@ DrainHistory::DrainHistory(const RunningLaunch& launch, Time now, bool from_the_
 }
 
 /// At least: the mean age tells less than that some of the first blocks have not ended.
-double DrainHistory::oldest_in_flight(const OnSm& sm, double residency) {
+double DrainHistory::oldest_in_flight(const SmDrain& sm, double residency) {
   const double time = sm.latest - sm.begin;
   return sm.done.blocks < residency ? time : time - sm.done.busy / residency;
 }
 
 void DrainHistory::add(const Event& event, const RunningLaunch& launch) {
-  OnSm& sm = per_sm_[index(event.sm)];
+  SmDrain& sm = per_sm_[index(event.sm)];
   const double time = active(launch, index(event.sm), event.time);
   const Group group{.blocks = static_cast<double>(event.blocks),
                     .busy = nanoseconds(event.time - event.started) * event.blocks};
@@ -74,7 +74,7 @@ void DrainHistory::add(const Event& event, const RunningLaunch& launch) {
 DrainHistory::Totals DrainHistory::totals(const RunningLaunch& launch, Time now) const {
   Totals all;
   for (std::size_t id = 0; id < per_sm_.size(); ++id) {
-    const OnSm& sm = per_sm_[id];
+    const SmDrain& sm = per_sm_[id];
     all.since += active(launch, id, now) - sm.latest;
     if (sm.done.blocks == 0) continue;
     all.sms += 1;

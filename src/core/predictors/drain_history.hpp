@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the SMs have ended of one launch within a slice, and what that says about the rest: see DrainRate.
+// The blocks of one launch that the SMs have ended within a slice, and the prediction of the rest: see DrainRate.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace gpushare {
 
 class DrainHistory {
  public:
-  /// Of a slice that begins now. One that holds all blocks of the launch so far is `from_the_start`.
+  /// The history of a slice that begins now. One that holds all blocks of the launch so far is `from_the_start`.
   DrainHistory(const RunningLaunch& launch, Time now, bool from_the_start);
 
   /// Blocks that ended; the launch includes them.
@@ -26,7 +26,7 @@ class DrainHistory {
     void operator+=(const Group& other);
   };
   /// All times are times in which the SM ran the launch, in nanoseconds.
-  struct OnSm {
+  struct SmDrain {
     double begin = 0;   // of the slice
     double first = 0;   // report
     double latest = 0;  // report
@@ -37,12 +37,12 @@ class DrainHistory {
   };
   struct Totals;
 
-  static double oldest_in_flight(const OnSm& sm, double residency);
+  static double oldest_in_flight(const SmDrain& sm, double residency);
   Totals totals(const RunningLaunch& launch, Time now) const;
   /// In SM time, as of each SM's latest report.
   double work_left(const Totals& seen, const RunningLaunch& launch) const;
 
-  std::vector<OnSm> per_sm_;
+  std::vector<SmDrain> per_sm_;
   bool from_the_start_;
 };
 

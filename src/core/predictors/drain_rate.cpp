@@ -12,13 +12,13 @@ void DrainRate::observe(const Event& event, const State& state) {
   if (is_reused) launches_[index(event.operation)] = {};
   if (event.kind != EventKind::BlockEnded) return;
   if (launches_.size() <= index(event.operation)) launches_.resize(index(event.operation) + 1);
-  Known& known = launches_[index(event.operation)];
+  SampledLaunch& known = launches_[index(event.operation)];
   const RunningLaunch& launch = *state.find(event.operation);
-  if (known.slice != slice_) {
-    known.history.emplace(launch, event.time, launch.done == event.blocks);
-    known.slice = slice_;
+  if (launch_drain.slice != slice_) {
+    launch_drain.history.emplace(launch, event.time, launch.done == event.blocks);
+    launch_drain.slice = slice_;
   }
-  known.history->add(event, launch);
+  launch_drain.history->add(event, launch);
 }
 
 bool DrainRate::has_sample(const RunningLaunch& launch) const {

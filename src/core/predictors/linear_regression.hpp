@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The linear model that SRTF section 3.2 compares with: a straight line through the end times of the blocks of one
-// SM. Accurate, but it needs many blocks before it can say anything.
+// SM. Accurate, but it needs many blocks before it can predict anything.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only an oracle can know: how long a launch takes alone, and who is about to arrive.
+// Knowledge that only an oracle has: how long a launch takes alone, and the next arrivals.
 #pragma once
 
 #include "core/engine/state.hpp"
@@ -7,7 +7,7 @@
 
 namespace gpushare {
 
-/// The launch's runtime alone, measured beforehand. Throws PolicyError where the workload does not say it.
+/// The launch's runtime alone, measured beforehand. Throws PolicyError where the workload does not have it.
 inline Duration known_runtime(const Launch& launch) {
   if (launch.alone) return *launch.alone;
   throw PolicyError("an oracle policy needs the runtime alone of kernel '" + launch.kernel.name +

@@ -45,8 +45,8 @@ void OwnSmBlocks::arrive(const RunningLaunch& launch) {
   if (known_ns != nullptr) seen.known_ns = *known_ns;
 }
 
-// A group that is reported together holds all blocks that have ended since the report before, and says of them what
-// they took in the mean.
+// A group that is reported together holds all blocks that have ended since the report before, and has their mean
+// duration.
 bool OwnSmBlocks::had_own_sm(const Event& ended, const RunningLaunch& launch, Time reported) {
   Sm& sm = sms_[index(ended.sm)];
   sm.resident -= ended.blocks;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block takes on an SM that its launch has to itself.
+// Block times on an SM without blocks of other launches.
 //
-// A newcomer's first blocks run beside the last ones of whoever had the SM before, and so do those after every
-// hand-over. On an H100 one of Black-Scholes takes ten times as long beside blocks of an n-body simulation. Simple
-// Slicing takes the first block of a slice for all others, and whoever waits because of it gives no better one. Here
-// blocks beside others count until one has had its SM without others from beginning to end, which makes the sample
-// certain; from then on only such blocks do, the latest most.
+// A newcomer's first blocks run beside the last ones of the launch before, and so do those after every hand-over. On an
+// H100 a block of Black-Scholes takes ten times as long beside blocks of an n-body simulation. Simple Slicing takes the
+// first block of a slice for all others, and a launch that has to wait because of that estimate gets no better one.
+// Here blocks beside others count until one has had its SM without others from beginning to end, which makes the sample
+// certain; from then on only such blocks count, the latest most.
 //
-// If it remembers, the mean of a kernel's last launch holds for its next one, from arrival to end, and for those that
-// wait meanwhile without a certain sample.
+// If it remembers, the mean of a kernel's last launch holds for its next one, from arrival to end, and for launches
+// that wait meanwhile without a certain sample.
 //
-// Suits: policies that let one launch at a time have an SM. Fails: where launches share SMs for good; where the last
+// Suits: policies that let one launch at a time have an SM. Fails: where launches share SMs permanently; where the last
 // blocks of a grid take longer than those before.
 #pragma once
 
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "core/engine/state.hpp"
-#include "core/model/recent_map.hpp"
+#include "core/model/lru_cache.hpp"
 #include "core/predictors/name_and_threads.hpp"
 
 namespace gpushare {
@@ -30,7 +30,7 @@ class OwnSmBlocks {
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
 
-  /// Is there a launch's first block, or its first certain one, or is it time to look at what predictions have become?
+  /// Has a launch got its first block or its first certain one, or is it time to compare the predictions again?
   bool changed() const { return changed_; }
 
   bool has_sample(const RunningLaunch& launch) const;
@@ -72,8 +72,8 @@ class OwnSmBlocks {
   bool changed_ = false;
   Time looked_at_{};
   std::vector<Sm> sms_;
-  std::vector<Seen> launches_;                        // by OperationId
-  RecentMap<NameAndThreads, double> known_ns_{4096};  // by kernel
+  std::vector<Seen> launches_;                       // by OperationId
+  LruCache<NameAndThreads, double> known_ns_{4096};  // by kernel
 };
 
 }  // namespace gpushare

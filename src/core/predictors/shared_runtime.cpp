@@ -8,16 +8,19 @@
 namespace gpushare {
 namespace {
 
-double slowdown(const Pace& pace, double end) { return (pace.waited + end) / pace.alone_runtime; }
-
-/// When a launch ends that shares the SM until `shared_until` and has it to itself from then on.
-double end_of(const Pace& pace, double shared_until) {
-  const double beside = shared_until / pace.shared_step;
-  if (beside >= pace.blocks_left) return pace.blocks_left * pace.shared_step;
-  return shared_until + (pace.blocks_left - beside) * pace.exclusive_step;
+double slowdown(const RuntimeEstimate& estimate, double end) {
+  return (estimate.waited + end) / estimate.alone_runtime;
 }
 
-Pace pace_of(const RunningLaunch& launch, const BlockTimeByMode& times, int shared_residency, const State& state) {
+/// When a launch ends that shares the SM until `shared_until` and has it to itself from then on.
+double end_of(const RuntimeEstimate& estimate, double shared_until) {
+  const double beside = shared_until / estimate.shared_step;
+  if (beside >= estimate.blocks_left) return estimate.blocks_left * estimate.shared_step;
+  return shared_until + (estimate.blocks_left - beside) * estimate.exclusive_step;
+}
+
+RuntimeEstimate runtime_estimate(const RunningLaunch& launch, const BlockTimeByMode& times, int shared_residency,
+                                 const State& state) {
   const double step = times.exclusive / launch.max_residency;
   const double sms = state.sms();
   return {.waited = nanoseconds(state.now() - launch.arrival),
@@ -29,29 +32,30 @@ Pace pace_of(const RunningLaunch& launch, const BlockTimeByMode& times, int shar
 
 }  // namespace
 
-std::vector<Pace> paces_of(std::span<const RunningLaunch* const> order, std::span<const BlockTimeByMode> times,
-                           int limit_of_first, const State& state) {
-  std::vector<Pace> paces{pace_of(*order[0], times[0], limit_of_first, state)};
+std::vector<RuntimeEstimate> runtime_estimates(std::span<const RunningLaunch* const> order,
+                                               std::span<const BlockTimeByMode> times, int limit_of_first,
+                                               const State& state) {
+  std::vector<RuntimeEstimate> estimates{runtime_estimate(*order[0], times[0], limit_of_first, state)};
   for (std::size_t place = 1; place < order.size(); ++place) {
     const RunningLaunch& launch = *order[place];
     const int fitting =
         residency_beside(state.device(), launch.launch->kernel.needs, order[0]->launch->kernel.needs, limit_of_first);
-    paces.push_back(pace_of(launch, times[place], std::clamp(fitting, 1, launch.max_residency), state));
+    estimates.push_back(runtime_estimate(launch, times[place], std::clamp(fitting, 1, launch.max_residency), state));
   }
-  return paces;
+  return estimates;
 }
 
-std::vector<double> exclusive_slowdowns(std::span<const Pace> order) {
+std::vector<double> exclusive_slowdowns(std::span<const RuntimeEstimate> order) {
   std::vector<double> slowdowns;
   double end = 0;
-  for (const Pace& pace : order) {
-    end += pace.blocks_left * pace.exclusive_step;
-    slowdowns.push_back(slowdown(pace, end));
+  for (const RuntimeEstimate& estimate : order) {
+    end += estimate.blocks_left * estimate.exclusive_step;
+    slowdowns.push_back(slowdown(estimate, end));
   }
   return slowdowns;
 }
 
-std::vector<double> shared_slowdowns(std::span<const Pace> order) {
+std::vector<double> shared_slowdowns(std::span<const RuntimeEstimate> order) {
   if (order.size() < 2) return exclusive_slowdowns(order);
   const double first_alone_with_its_share = order[0].blocks_left * order[0].shared_step;
   const double second_alone_with_its_share = order[1].blocks_left * order[1].shared_step;
@@ -59,9 +63,9 @@ std::vector<double> shared_slowdowns(std::span<const Pace> order) {
   const double second = end_of(order[1], first_alone_with_its_share);
   std::vector<double> slowdowns{slowdown(order[0], first), slowdown(order[1], second)};
   double end = std::max(first, second);
-  for (const Pace& pace : order.subspan(2)) {
-    end += pace.blocks_left * pace.exclusive_step;
-    slowdowns.push_back(slowdown(pace, end));
+  for (const RuntimeEstimate& estimate : order.subspan(2)) {
+    end += estimate.blocks_left * estimate.exclusive_step;
+    slowdowns.push_back(slowdown(estimate, end));
   }
   return slowdowns;
 }

@@ -11,7 +11,7 @@
 namespace gpushare {
 
 /// One running launch, as seen now.
-struct Pace {
+struct RuntimeEstimate {
   double waited = 0;          ///< since its arrival
   double blocks_left = 0;     ///< per SM
   double alone_runtime = 0;   ///< T: its whole runtime with the GPU to itself
@@ -19,23 +19,24 @@ struct Pace {
   double shared_step = 0;     ///< t / R at its shared residency, while the SM is shared
 };
 
-/// What a block of one launch takes at maximum residency, and while the SMs are shared.
+/// The duration of a block of one launch at maximum residency, and while the SMs are shared.
 struct BlockTimeByMode {
   double exclusive = 0;
   double shared = 0;
 };
 
-/// The paces of these launches, with `times` in the same order, where the first is limited to so many blocks per SM
-/// and any other would have the rest.
-std::vector<Pace> paces_of(std::span<const RunningLaunch* const> order, std::span<const BlockTimeByMode> times,
-                           int limit_of_first, const State& state);
+/// The rates of these launches, with `times` in the same order, where the first is limited to so many blocks per SM and
+/// any other would have the rest.
+std::vector<RuntimeEstimate> runtime_estimates(std::span<const RunningLaunch* const> order,
+                                               std::span<const BlockTimeByMode> times, int limit_of_first,
+                                               const State& state);
 
 /// Slowdowns if the launches run one after the other in the order given.
-std::vector<double> exclusive_slowdowns(std::span<const Pace> order);
+std::vector<double> exclusive_slowdowns(std::span<const RuntimeEstimate> order);
 
 /// Slowdowns if the first two share every SM until one of them ends: the second runs NB1 = TS1 / shared_step blocks
 /// beside the first, and the others NB2 with the SM to itself. The rest follow one after the other.
-std::vector<double> shared_slowdowns(std::span<const Pace> order);
+std::vector<double> shared_slowdowns(std::span<const RuntimeEstimate> order);
 
 /// Largest slowdown - smallest slowdown.
 double spread(std::span<const double> slowdowns);

@@ -32,7 +32,7 @@ void SimpleSlicing::observe(const Event& event, const State& state) {
   if (launches_.size() <= index(event.operation)) launches_.resize(index(event.operation) + 1);
   Sampled& sampled = launches_[index(event.operation)];
   if (sampled.per_sm.empty()) sampled.per_sm.resize(static_cast<std::size_t>(state.sms()));
-  OnSm& here = sampled.per_sm[index(event.sm)];
+  SmSample& here = sampled.per_sm[index(event.sm)];
   if (here.slice == slice_) return;
   here = {.block_time = event.time - event.started, .slice = slice_};
   sampled.latest = here.block_time;
@@ -64,7 +64,7 @@ const SimpleSlicing::Sampled& SimpleSlicing::sampled(const RunningLaunch& launch
 
 Duration SimpleSlicing::block_time(const RunningLaunch& launch, SmId sm) const {
   const Sampled& sampled = this->sampled(launch);
-  const OnSm& here = sampled.per_sm[index(sm)];
+  const SmSample& here = sampled.per_sm[index(sm)];
   return here.slice > 0 ? here.block_time : sampled.latest;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Simple Slicing predictor (SRTF section 4): the duration of one block tells how long the grid will take.
 //
-// A launch's execution is cut into slices wherever block time may change: when any launch arrives or ends (the
-// text; Algorithm 1 leaves out the arrival for the others), or when the caller says so. On each SM the first block
-// that ends in a slice gives t (of a group that ended together, the mean duration does); an SM without a sample of its
-// own takes the launch's latest sample from another.
+// A launch's execution is cut into slices wherever block time may change: when any launch arrives or ends (the text;
+// Algorithm 1 leaves out the arrival for the others), or when the caller says so. On each SM the first block that ends
+// in a slice gives t (for a group that ended together, the mean duration does); an SM without a sample uses the
+// launch's latest sample from another SM.
 #pragma once
 
 #include <optional>
@@ -31,7 +31,7 @@ class SimpleSlicing {
 
   /// t: the block time used for this SM. Requires has_sample().
   Duration block_time(const RunningLaunch& launch, SmId sm) const;
-  /// The mean of t over the SMs. Requires has_sample(). Remembered, like what remains, until a block of it ends.
+  /// The mean of t over the SMs. Requires has_sample(). Cached, like remaining(), until a block of it ends.
   Duration block_time(const RunningLaunch& launch) const;
 
   /// Eq. 2 without its first term: max(0, Total_Blocks - Done_Blocks) t / Resident_Blocks, with Resident_Blocks = R.
@@ -43,18 +43,18 @@ class SimpleSlicing {
   Duration runtime(const RunningLaunch& launch, SmId sm, Time now) const;
 
  private:
-  /// Over the SMs. Policies ask for these of every launch whenever a block of any of them has told something new.
+  /// Means over the SMs. Policies read these for every launch whenever a block of any launch has set a new time.
   struct Means {
     std::int64_t done = 0;  // blocks of the launch by then
     Duration block_time{};
     Duration remaining{};
   };
-  struct OnSm {
+  struct SmSample {
     Duration block_time{};
     int slice = 0;  // the slice in which block_time was measured; 0: never
   };
   struct Sampled {
-    std::vector<OnSm> per_sm;
+    std::vector<SmSample> per_sm;
     Duration latest{};
     int latest_slice = 0;
     mutable std::optional<Means> means{};

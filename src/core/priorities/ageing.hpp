@@ -17,7 +17,7 @@ class AgeingPriority {
   explicit AgeingPriority(int initial = 0) : initial_(initial) {}
 
   int initial() const { return initial_; }
-  /// What it has waited for still counts.
+  /// Earlier waiting time still counts.
   void begin_at(int initial) { initial_ = initial; }
   int at(Time now) const {
     return initial_ + static_cast<int>(std::min<Duration::rep>(waited(now) / step, most_steps));
@@ -33,7 +33,7 @@ class AgeingPriority {
   void wait_from(Time now) {
     if (!since_) since_ = now;
   }
-  /// What it has waited for counts on, until reset().
+  /// Its waiting time still counts, until reset().
   void stop(Time now) {
     waited_ = waited(now);
     since_.reset();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks for the GPU, as EffiSha (sections 6.1 and 7) sees it: a request is everything that one application has
+// Requests for the GPU, as EffiSha (sections 6.1 and 7) defines them: a request is everything that one application has
 // running, on all its streams, and has one priority. Streams of one application share the part of their names before
-// the first '/': "alice/1" and "alice/2" are alice's. What is behind a later '@' says whose alice: the server adds its
-// client's number to every name, and "alice/1@1" and "alice/1@2" have nothing to do with one another.
+// the first '/': "alice/1" and "alice/2" belong to alice. A later '@' separates clients: the server adds its client's
+// number to every name, and "alice/1@1" and "alice/1@2" are unrelated.
 #pragma once
 
 #include <map>
@@ -30,12 +30,12 @@ struct Request {
 
 class Requests {
  public:
-  /// Call it for every event. A stream whose next launch arrives at the very time at which the last one ended goes on
-  /// with the same request; after any pause it is a new one. Who has no stream left is forgotten when somebody else
-  /// arrives later.
+  /// Call it for every event. A stream with a launch that arrives at the very time at which its last one ended
+  /// continues the same request; after any pause it is a new one. A request without streams is forgotten at the next
+  /// arrival of another one.
   void observe(const Event& event, const State& state);
 
-  /// Everybody who has asked and is not forgotten.
+  /// All requests that are not forgotten.
   const std::map<RequestId, Request>& all() const { return all_; }
 
  private:

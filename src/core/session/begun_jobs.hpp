@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jobs of a session that had begun and not ended when its device failed, or was stopped: who is to blame, and what
-// to tell the others.
+// The jobs of a session that had begun and not ended when its device failed or was stopped: which of them is to blame,
+// and the errors of the others.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ class BegunJobs {
   std::vector<OperationId> launches_on_device() const;
   std::vector<std::string> names(const std::vector<OperationId>& operations) const;
 
-  /// What the device throws, which is to blame on one of these. Of jobs whose ends the device knows and has not told
-  /// yet, the watcher is told: so no more than once for a session.
+  /// The failure that one of these has caused. The watcher learns of ends that the device knows and has not reported
+  /// yet: so this is called once for a session at most.
   SessionFailure blame(const std::vector<OperationId>& suspects, const std::string& message) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which jobs of a session have ended, and how. Jobs are numbered in the order of their submission; what is kept of them
-// is a byte each, from the oldest one that has not ended on, and a line for each that was cancelled. Of those the
+// The jobs of a session that have ended, and how. Jobs are numbered in the order of their submission; what is kept of
+// them is a byte each, from the oldest one that has not ended on, and a line for each that was cancelled. Of those the
 // oldest are forgotten where a session goes on for ever: they then count as ended.
 #pragma once
 
@@ -42,10 +42,10 @@ class JobBoard {
   std::uint64_t opened() const { return first_ + jobs_.size(); }
   std::size_t unfinished() const { return unfinished_; }
 
-  /// Whoever is told of changes waits for this job, until it says that it does no more.
+  /// A thread waits for this job, until await_no_more().
   void await(JobId job) { awaited_.insert(job); }
   void await_no_more(JobId job) { awaited_.erase(awaited_.find(job)); }
-  /// Is there somebody to be told that this job is over: who waits for it, or for all?
+  /// Does any thread wait for this job, or for all jobs?
   bool is_awaited(JobId job) const { return unfinished_ == 0 || awaited_.contains(job); }
 
   bool is_over(JobId job) const { return job < first_ || jobs_[job - first_] != State::Open; }

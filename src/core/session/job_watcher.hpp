@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the listener, and then those who wait for a job, that it is over.
+// Reports the end of a job to the listener, and then to the threads that wait for it.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ namespace gpushare {
 
 class JobWatcher : public RunObserver {
  public:
-  /// The board is shared with others, under this mutex; `ends` is counted up for those who look without it.
+  /// The board is shared with others, under this mutex; `ends` is counted up for threads that spin without it.
   JobWatcher(std::mutex& mutex, std::condition_variable& changed, std::atomic<std::uint64_t>& ends, JobBoard& board,
              SessionListener* listener)
       : mutex_(mutex), changed_(changed), ends_(ends), board_(board), listener_(listener) {}
@@ -29,7 +29,7 @@ class JobWatcher : public RunObserver {
   }
 
   JobId job_of(OperationId operation) const { return jobs_[index(operation)].id; }
-  /// As far as the device has told. One that the device failed with while it took it has not.
+  /// As far as the device has reported. An operation that the device failed to accept has not.
   bool has_begun(OperationId operation) const {
     return index(operation) < jobs_.size() && jobs_[index(operation)].began.has_value();
   }
@@ -39,13 +39,13 @@ class JobWatcher : public RunObserver {
     if (event.kind == EventKind::BlockStarted || event.kind == EventKind::CopyStarted) return begin(event);
     if (event.kind != EventKind::LaunchEnded && event.kind != EventKind::CopyEnded) return;
     if (run_->is_withdrawn(event.application)) return cancel(event.operation, event.time);
-    const Job job = jobs_[index(event.operation)];
+    const WatchedJob job = jobs_[index(event.operation)];
     tell({.job = job.id, .application = event.application, .began = job.began, .end = event.time, .now = gpu_->now()});
     tell_waiting(job.id, [&] { board_.end(job.id); });
   }
 
   void cancel(OperationId operation, Time now) {
-    const Job job = jobs_[index(operation)];
+    const WatchedJob job = jobs_[index(operation)];
     const ApplicationId owner = run_->owner(operation);
     tell({.job = job.id,
           .application = owner,
@@ -58,7 +58,7 @@ class JobWatcher : public RunObserver {
   }
 
  private:
-  struct Job {
+  struct WatchedJob {
     JobId id = 0;
     std::optional<Time> began{};
   };
@@ -73,7 +73,7 @@ class JobWatcher : public RunObserver {
     for (const OperationId each : run_->streams().at(ended.application).waiting) cancel(each, ended.time);
   }
 
-  /// Who waits for something else sleeps on: waking it would cost this thread a system call per launch.
+  /// Threads that wait for something else sleep on: to wake them would cost this thread a system call per launch.
   template <typename Note>
   void tell_waiting(JobId job, Note note) {
     {
@@ -81,7 +81,7 @@ class JobWatcher : public RunObserver {
       note();
       if (board_.is_awaited(job)) changed_.notify_all();
     }
-    ends_.fetch_add(1, std::memory_order_release);  // who looks takes the mutex next
+    ends_.fetch_add(1, std::memory_order_release);  // a thread that spins takes the mutex next
   }
 
   void tell(const JobEnd& end) const {
@@ -95,7 +95,7 @@ class JobWatcher : public RunObserver {
   SessionListener* listener_;
   const OpenRun* run_ = nullptr;
   const LiveGpu* gpu_ = nullptr;
-  std::vector<Job> jobs_;  // by OperationId
+  std::vector<WatchedJob> jobs_;  // by OperationId
   JobId next_ = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that goes on while nobody looks: what sessions run on. Beyond the seam that every device has
-// (core/engine/gpu.hpp) it has a clock, can be woken, and can be stopped. CudaGpu is one, and PacedGpu makes one of the
-// simulated device.
+// A device that works on by itself: what sessions run on. Beyond the seam that every device has
+// (core/engine/gpu.hpp) it has a clock, can be woken, and can be stopped. CudaGpu is one, and RealtimeSimulatedGpu
+// makes one of the simulated device.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace gpushare {
 enum class Stage {
   OffDevice,  ///< nothing of it is there at present
   OnDevice,
-  Ended  ///< and nobody has been told
+  Ended  ///< and that has not been reported
 };
 
 struct BegunOperation {
@@ -43,8 +43,8 @@ class LiveGpu : public Gpu {
   /// failed for good: then it is of no more use to this process. Throws nothing.
   virtual bool stop(Duration patience) = 0;
 
-  /// Whatever has begun and has not been told to have ended, also where the device has failed: then one of the launches
-  /// on it is to blame.
+  /// Operations that have begun and whose ends have not been reported, also where the device has failed: then one of
+  /// the launches on it is to blame.
   virtual std::vector<BegunOperation> begun() const = 0;
 
   /// Throws what this kind of device throws when it fails.
@@ -54,7 +54,7 @@ class LiveGpu : public Gpu {
 /// A device to open sessions on.
 struct LiveDevice {
   std::shared_ptr<const Device> description;
-  /// Called in the thread that will use the device. Throws InvalidInput while somebody else does.
+  /// Called in the thread that will use the device. Throws InvalidInput while another run is on it.
   std::function<std::unique_ptr<LiveGpu>()> open;
 };
 

@@ -11,9 +11,9 @@
 namespace gpushare {
 namespace {
 
-/// Of a predicted time. Predictions are some percent off, and more where the profile is from another host or driver
-/// than this one. A refusal must never hit work that could have been in time, while what is let in by mistake is merely
-/// late: so the margin is many times the usual error.
+/// The part of a predicted time that is taken as the least. Predictions are some percent off, and more where the
+/// profile is from another host or driver than this one. A refusal must never hit work that could have been in time,
+/// while what is let in by mistake is merely late: so the margin is many times the usual error.
 constexpr double least_of_predicted = 2.0 / 3;
 
 }  // namespace

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The side of those who call a session. What its thread does is in session_service.cpp.
 #include "core/session/session.hpp"
 
 #include "core/session/reachable_terms.hpp"
@@ -8,20 +7,20 @@
 namespace gpushare {
 namespace {
 
-/// Of cancelled jobs, in a session that goes on for ever.
+/// The most reasons of cancelled jobs that a session without an end remembers.
 constexpr std::size_t most_reasons = 65'536;
 
 /// A thread that sleeps answers tens of microseconds late. Small launches take about as long from submission to end.
 constexpr Duration longest_look_for_requests(50'000);
 constexpr Duration longest_look_for_end(150'000);
 
-/// Whoever looks has a processor to himself, and the session's thread needs one, too.
+/// A thread that spins occupies a processor, and the session's thread needs one, too.
 int most_looking() {
   static const int quarter = std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / 4);
   return quarter;
 }
 
-/// Of the present thread. One waits for launches of milliseconds all the time, another for small ones.
+/// One for each thread: one may wait for launches of milliseconds all the time, another for small ones.
 SpinBudget& spin_of_waiting() {
   thread_local SpinBudget budget(most_spin(longest_look_for_end));
   return budget;
@@ -36,13 +35,38 @@ Session::Session(LiveDevice device, MakePolicy make_policy, SessionOptions optio
       jobs_(options.keeps_record ? JobBoard::all_reasons : most_reasons),
       spin_of_thread_(most_spin(longest_look_for_requests)),
       history_(options.most_history),
-      thread_([this] { serve(); }) {
+      thread_([this] { Service::serve(*this); }) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return gpu_ != nullptr || failure_; });
   if (!failure_) return;
   lock.unlock();
   join();
   std::rethrow_exception(failure_.cause());
+}
+
+void Session::fail(SessionFailure failure) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (failure_) return;
+    failure_ = std::move(failure);
+    changed_.notify_all();
+  }
+  if (options_.listener != nullptr) options_.listener->session_failed(failure_);
+}
+
+void Session::set_gpu(LiveGpu* gpu) {
+  const std::scoped_lock lock(mutex_);
+  gpu_ = gpu;
+  changed_.notify_all();
+}
+
+void Session::end_thread() {
+  std::vector<Request> left;  // destroyed without the lock
+  const std::scoped_lock lock(mutex_);
+  left.swap(requests_);
+  is_over_ = true;
+  own_thread_ = std::thread::id();
+  changed_.notify_all();
 }
 
 void Session::require_alive() const {
@@ -62,7 +86,7 @@ void Session::require_open() const {
 }
 
 /// nullptr: it has ended.
-Session::Known* Session::find(ApplicationId application) {
+Session::PresentApplication* Session::find(ApplicationId application) {
   const auto number = static_cast<std::int32_t>(application);
   require_lazily(number >= 0 && number < next_application_,
                  [&] { return "this session has no application " + std::to_string(number); });
@@ -71,7 +95,7 @@ Session::Known* Session::find(ApplicationId application) {
 }
 
 void Session::require_present(ApplicationId application) {
-  const Known* known = find(application);
+  const PresentApplication* known = find(application);
   if (known == nullptr) throw Cancelled("this application has been cancelled");
   if (known->is_withdrawn) throw Cancelled("application '" + known->name + "' has been cancelled");
 }
@@ -92,7 +116,7 @@ ApplicationId Session::add(Application application) {
   const std::scoped_lock lock(mutex_);
   require_open();
   const auto id = static_cast<ApplicationId>(next_application_++);
-  applications_.emplace(id, Known{application.name});
+  applications_.emplace(id, PresentApplication{application.name});
   push(std::move(application));
   return id;
 }
@@ -108,13 +132,13 @@ JobId Session::submit(ApplicationId application, Operation operation, std::share
   const std::scoped_lock lock(mutex_);
   require_open();
   require_present(application);
-  push(Job{application, std::move(operation), std::move(code)});
+  push(SubmittedJob{application, std::move(operation), std::move(code)});
   return jobs_.open();
 }
 
 void Session::withdraw(ApplicationId application) {
   const std::scoped_lock lock(mutex_);
-  Known* known = find(application);
+  PresentApplication* known = find(application);
   if (failure_ || closing_ || known == nullptr || known->is_withdrawn) return;
   known->is_withdrawn = true;
   push(Withdrawal{application});
@@ -126,23 +150,23 @@ void Session::fail_for(ApplicationId application, std::string why) {
 }
 
 void Session::set_priority(ApplicationId application, int priority) {
-  call([=, this](Service& service) { change_priority(service, application, priority); });
+  call([=](Service& service) { service.change_priority(application, priority); });
 }
 
 void Session::set_policy(MakePolicy make_policy, std::string name) {
-  call([this, &make_policy, &name](Service& service) { replace_policy(service, make_policy, name); });
+  call([&make_policy, &name](Service& service) { service.replace_policy(make_policy, name); });
 }
 
 SessionStatus Session::status() {
   SessionStatus status;
-  call([&status](Service& service) { status = status_of(service.run, service.gpu.now()); });
+  call([&status](Service& service) { status = service.status(); });
   return status;
 }
 
 SessionPast Session::history(Duration last) {
   require(!options_.keeps_record, "this session keeps a record of everything: finish it to have that");
   Time now{};
-  call([&now](Service& service) { now = service.gpu.now(); });
+  call([&now](Service& service) { now = service.now(); });
   return history_.since(now - last, now);
 }
 
@@ -234,8 +258,8 @@ void Session::close() {
   join();
 }
 
-/// With a reason, what has not ended is given up. Requires the lock, so that nothing comes in between the last look and
-/// this.
+/// With a reason, what has not ended is given up. Requires the lock, so that nothing comes in between the last check
+/// and this.
 void Session::end(std::string reason) {
   if (closing_) return;
   closing_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An open run on a device in wall-clock time, in a thread of its own: work comes in from any thread and is scheduled at
-// once. The only thing that those who submit and the scheduler share is a list of requests.
+// once. Threads that submit and the scheduler share nothing but a list of requests.
 #pragma once
 
 #include <atomic>
@@ -36,8 +36,8 @@ struct JobEnd {
   ApplicationId application{};
   bool is_cancelled = false;
   std::optional<Time> began{};  ///< its first block, or the copy, in the time of the run; none: it never did
-  Time end{};                   ///< likewise
-  Time now{};                   ///< when this is told
+  Time end{};                   ///< in the time of the run
+  Time now{};                   ///< of this report
 };
 
 /// Told of what happens in a session, in its thread, which waits meanwhile: be short, and do not call the session.
@@ -51,7 +51,7 @@ class SessionListener {
 
 struct SessionOptions {
   SessionListener* listener = nullptr;  ///< outlives the session
-  /// Whose operations go next; none: each goes when it is ready. Used in the session's thread.
+  /// Decides which application's operation goes next; none: each goes when it is ready. Used in the session's thread.
   std::shared_ptr<Ordering> ordering{};
   /// For finish(), of all that happens. Without it nothing is left of jobs and applications that have ended, so a
   /// session can go on for ever; wait() knows the last 65536 jobs that were cancelled, and history() tells of what was
@@ -73,8 +73,8 @@ class Session {
 
   /// Numbers of applications never come again.
   ApplicationId add(Application application);
-  /// Likewise, of one whose first operation is known. Throws InvalidInput where this cannot run, or misses the deadline
-  /// or the latency bound even alone (reachable_terms.hpp): then the application has not come.
+  /// The same for an application with a known first operation. Throws InvalidInput where this cannot run, or misses the
+  /// deadline or the latency bound even alone (reachable_terms.hpp): then the application has not come.
   ApplicationId add(Application application, const Operation& first);
   /// Returns a number for wait(): jobs are counted from 0. `code` says what the operation is on the device, where that
   /// has to be said. Throws InvalidInput for a launch that cannot run, Cancelled for an application that was withdrawn,
@@ -85,8 +85,8 @@ class Session {
   /// stopped at a block boundary, even if no block of it was left. Nothing happens where it has gone already.
   void withdraw(ApplicationId application);
 
-  /// A block of the application does not end, as somebody has found who says `why` he thinks so: the session fails with
-  /// that. Nothing happens where the application has nothing under way.
+  /// A block of the application does not end, for which `why` is the evidence: the session fails with that. Nothing
+  /// happens where the application has nothing under way.
   void fail_for(ApplicationId application, std::string why);
 
   /// Throws InvalidInput in the session's thread, where policies run: it would wait for itself. All that follows does
@@ -119,8 +119,8 @@ class Session {
   void close();
 
  private:
-  struct Service;
-  struct Job {
+  class Service;
+  struct SubmittedJob {
     ApplicationId application;
     Operation operation;
     std::shared_ptr<const DeviceCode> code;
@@ -133,14 +133,14 @@ class Session {
     std::string why;
   };
   using Task = std::function<void(Service&)>;
-  /// Somebody waits until it has been done.
+  /// A thread waits until it has been done.
   struct Call {
     Task task;
     bool is_done = false;
     std::exception_ptr failure;
   };
-  using Request = std::variant<Application, Job, Withdrawal, EndlessBlock, Call*>;
-  struct Known {
+  using Request = std::variant<Application, SubmittedJob, Withdrawal, EndlessBlock, Call*>;
+  struct PresentApplication {
     std::string name;
     bool is_withdrawn = false;
   };
@@ -151,34 +151,20 @@ class Session {
   void await(JobId job, Duration timeout, std::unique_lock<std::mutex>& lock);
   /// False: enough others look.
   bool look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock);
-  void wait_for_requests(const Service& service, std::unique_lock<std::mutex>& lock);
   /// Has the session's thread do it, and waits for that. Throws what it throws.
   void call(Task task);
 
-  void serve();
-  void serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::shared_ptr<OpenWork>& work,
-             const std::shared_ptr<const void>& world);
-  void serve_until_closed(Service& service);
-  void give_up(Service& service);
-  /// False once the session closes and there is nothing left to do.
-  bool take_requests(Service& service);
-  void carry_out(Service& service, Application& application);
-  void carry_out(Service& service, Job& job);
-  void carry_out(Service& service, const Withdrawal& withdrawal);
-  void carry_out(Service& service, const EndlessBlock& endless);
-  void carry_out(Service& service, Call* call);
-  void change_priority(Service& service, ApplicationId application, int priority);
-  void replace_policy(Service& service, const MakePolicy& make_policy, const std::string& name);
-  void require_progress(const Service& service) const;
+  // For the session's thread.
   void set_gpu(LiveGpu* gpu);
+  void fail(SessionFailure failure);
+  void end_thread();
+
   void end(std::string reason);
   void join();
-  void fail(SessionFailure failure);
   void require_alive() const;
   void require_open() const;
-  Known* find(ApplicationId application);
+  PresentApplication* find(ApplicationId application);
   void require_present(ApplicationId application);
-  void forget_ended(Service& service);
 
   LiveDevice device_;
   MakePolicy make_policy_;
@@ -188,11 +174,11 @@ class Session {
   std::condition_variable requested_;  // for the session's thread
   std::condition_variable changed_;    // for all others
   std::vector<Request> requests_;
-  std::map<ApplicationId, Known> applications_;  // but for those that have ended
+  std::map<ApplicationId, PresentApplication> applications_;  // but for those that have ended
   std::int32_t next_application_ = 0;
   JobBoard jobs_;
   std::atomic<std::uint64_t> ends_ = 0;         // of jobs, so far
-  std::atomic<bool> is_thread_wanted_ = false;  // something has come that it has not seen to yet
+  std::atomic<bool> is_thread_wanted_ = false;  // a request has come that it has not taken
   SpinBudget spin_of_thread_;                   // its own
   int threads_looking_ = 0;                     // for the end of a job
   SessionFailure failure_;

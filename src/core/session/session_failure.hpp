@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session has failed with, and what that means for each of its jobs that had not ended: whether it may be to
-// blame, had begun, or may as well be submitted again.
+// The error with which a session has failed, and its meaning for each job that had not ended: it may be to blame, had
+// begun, or can be submitted again.
 #pragma once
 
 #include <exception>
@@ -10,12 +10,12 @@
 
 namespace gpushare {
 
-/// What there is to say of a job whose session has failed before it ended: the graver, the later.
+/// The state of a job when its session failed, in order of gravity.
 enum class JobFate {
   NotRun,
   Begun,    ///< but it was not on the device at that moment
   Suspect,  ///< it was, and so were others: one of them is to blame
-  Culprit   ///< it was, and nobody else
+  Culprit   ///< it was, and no other job
 };
 
 class SessionFailure {
@@ -33,7 +33,7 @@ class SessionFailure {
 
   explicit operator bool() const { return cause_ != nullptr; }
   const std::exception_ptr& cause() const { return cause_; }
-  /// For who wanted to submit something.
+  /// For jobs that were not submitted any more.
   const std::exception_ptr& of_not_run() const { return of_not_run_; }
 
   JobFate fate_of(JobId job) const {

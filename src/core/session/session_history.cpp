@@ -62,7 +62,7 @@ SessionHistory::Present& SessionHistory::of(ApplicationId application) {
 void SessionHistory::forget(ApplicationId application, Time now) {
   const Present* present = find(application);
   if (present == nullptr) return;
-  const HeldSms::Step held = present->held_lately;
+  const SmOccupancySteps::Step held = present->held_lately;
   if (held.time != Time{}) {
     holds_.push({.application = present->application, .sms = held.sms, .time = held.time, .end = now});
   }
@@ -115,7 +115,7 @@ void SessionHistory::count_sms(const Event& event) {
 
 void SessionHistory::hold(Present& present, int sms, Time now) {
   const bool comes_or_goes = sms == 0 || present.held.sms() == 0;
-  const std::optional<HeldSms::Step> step = present.held.change(sms, now);
+  const std::optional<SmOccupancySteps::Step> step = present.held.change(sms, now);
   if (step) holds_.push({.application = present.application, .sms = step->sms, .time = step->time, .end = now});
   if (!step && !comes_or_goes) return;  // most changes: no lock
   const std::scoped_lock lock(mutex_);
@@ -165,7 +165,7 @@ SessionPast SessionHistory::since(Time since, Time now) const {
   const std::scoped_lock lock(mutex_);
   for (const auto& [id, present] : present_) {
     if (auto quota = quota_of(present, now)) past.quotas.push_back(std::move(*quota));
-    const HeldSms::Step held = present.held_lately;
+    const SmOccupancySteps::Step held = present.held_lately;
     if (held.sms > 0 || held.time >= since) {
       past.holds.push_back({.application = present.application, .sms = held.sms, .time = held.time, .end = now});
     }

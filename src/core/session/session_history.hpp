@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session without an end did lately: operations from submission over their first block to their end, which
+// What a session without an end did lately: operations from submission over their first block to their end, the
 // quotas the plans gave, and how many SMs applications held. What is older is forgotten, as is an application that has
 // ended and that nothing here tells of any more, so memory does not grow.
 #pragma once
@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/session/held_sms.hpp"
-#include "core/session/open_run.hpp"
+#include "core/session/open_run/open_run.hpp"
 #include "core/session/recent_log.hpp"
 
 namespace gpushare {
@@ -42,7 +41,7 @@ struct PastQuota {
   Time end{};
 };
 
-/// On how many SMs an application has blocks from `time` on (held_sms.hpp).
+/// On how many SMs an application has blocks from `time` on (SmOccupancySteps).
 struct PastHold {
   PastApplicationPtr application{};
   int sms = 0;
@@ -55,6 +54,40 @@ struct SessionPast {
   std::vector<PastOperation> operations{};  ///< in the order of their ends, then those under way
   std::vector<PastQuota> quotas{};          ///< likewise
   std::vector<PastHold> holds{};            ///< in the order of their times per application
+};
+
+/// On how many SMs an application has blocks, as a step function that is exact where the application comes to the
+/// device and leaves it, and otherwise has a step in a tenth of a millisecond: enough for a picture.
+class SmOccupancySteps {
+ public:
+  static constexpr Duration least_apart{100'000};
+
+  struct Step {
+    Time time{};
+    int sms = 0;  ///< from then on
+  };
+
+  /// There are so many from `now` on; an earlier number at the same instant does not count. Returns the step before, if
+  /// it is to be kept.
+  std::optional<Step> change(int sms, Time now) {
+    const std::optional<Step> kept = now > last_.time ? keep(now) : std::nullopt;
+    last_ = {.time = now, .sms = sms};
+    return kept;
+  }
+
+  int sms() const { return last_.sms; }
+  Step last() const { return last_; }
+
+ private:
+  std::optional<Step> keep(Time now) {
+    const bool comes_or_goes = last_.sms == 0 || kept_.sms == 0;
+    if (last_.sms == kept_.sms || (!comes_or_goes && now - kept_.time < least_apart)) return std::nullopt;
+    kept_ = last_;
+    return kept_;
+  }
+
+  Step last_;
+  Step kept_;
 };
 
 class SessionHistory : public RunObserver {
@@ -82,10 +115,10 @@ class SessionHistory : public RunObserver {
     std::optional<PastOperation> operation;
     Quota quota = Quota::nowhere();
     Time quota_since{};
-    HeldSms::Step held_lately;
+    SmOccupancySteps::Step held_lately;
     // Without the mutex, as the session's thread alone looks at these:
     std::uint64_t plan = 0;  // the last that gave it something
-    HeldSms held;
+    SmOccupancySteps held;
   };
 
   Present& of(ApplicationId application);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session's thread does: it carries out requests, passes on what the device tells, and says how it ended.
 #include "core/session/session_service.hpp"
 
 #include "core/model/job_names.hpp"
@@ -11,7 +10,7 @@ namespace {
 /// How long a block may take to end when the session is given up.
 constexpr Duration patience_at_the_end(1'000'000'000);
 
-/// A policy of the user's may raise anything: that becomes a PolicyError. It names the policy, if that has a name then.
+/// A user's policy may raise anything: that becomes a PolicyError, which names the policy if it has a name.
 template <typename Act>
 void blamed_on(const std::string& policy, Act act) {
   const auto blame = [&policy](const char* verb, const std::exception& error) {
@@ -32,205 +31,211 @@ void blamed_on(const std::string& policy, Act act) {
 
 }  // namespace
 
-void Session::fail(SessionFailure failure) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (failure_) return;
-    failure_ = std::move(failure);
-    changed_.notify_all();
-  }
-  if (options_.listener != nullptr) options_.listener->session_failed(failure_);
+Session::Service::Service(Session& session, LiveGpu& gpu, std::unique_ptr<Policy> policy,
+                          std::shared_ptr<OpenWork> work, std::shared_ptr<const void> world)
+    : session_(session),
+      gpu_(gpu),
+      world_(std::move(world)),
+      policy_(std::move(policy)),
+      recorder_(session.options_.keeps_record ? std::make_optional<TraceRecorder>() : std::nullopt),
+      watcher_(session.mutex_, session.changed_, session.ends_, session.jobs_, session.options_.listener),
+      history_(session.history_),
+      run_(gpu, *policy_, std::move(work), observers(), recorder_ ? EndedWork::IsKept : EndedWork::IsForgotten,
+           session.options_.ordering.get()) {
+  watcher_.watch(run_, gpu);
+  history_.watch(run_);
 }
 
-void Session::set_gpu(LiveGpu* gpu) {
-  const std::scoped_lock lock(mutex_);
-  gpu_ = gpu;
-  changed_.notify_all();
+std::vector<RunObserver*> Session::Service::observers() {
+  if (!recorder_) return {&history_, &watcher_};
+  return {&*recorder_, &watcher_};
 }
 
-void Session::serve() {
-  own_thread_ = std::this_thread::get_id();
+void Session::Service::serve(Session& session) {
+  session.own_thread_ = std::this_thread::get_id();
   try {
-    blamed_on(options_.policy_name, [this] {
-      const auto work = std::make_shared<OpenWork>();
-      const auto world = std::make_shared<std::pair<std::shared_ptr<const Device>, std::shared_ptr<OpenWork>>>(
-          device_.description, work);
-      std::unique_ptr<Policy> policy = make_policy_(world);
-      const std::unique_ptr<LiveGpu> gpu = device_.open();
-      serve(*gpu, std::move(policy), work, world);
-    });
+    blamed_on(session.options_.policy_name, [&session] { serve_on_device(session); });
   } catch (SessionFailure& failure) {
-    fail(std::move(failure));
+    session.fail(std::move(failure));
   } catch (...) {
-    fail(SessionFailure(std::current_exception()));
+    session.fail(SessionFailure(std::current_exception()));
   }
-  std::vector<Request> left;
-  const std::scoped_lock lock(mutex_);
-  left.swap(requests_);
-  is_over_ = true;
-  own_thread_ = std::thread::id();
-  changed_.notify_all();
+  session.end_thread();
 }
 
-void Session::serve(LiveGpu& gpu, std::unique_ptr<Policy> policy, const std::shared_ptr<OpenWork>& work,
-                    const std::shared_ptr<const void>& world) {
-  Service service(*this, gpu, std::move(policy), work, world);
-  set_gpu(&gpu);
+void Session::Service::serve_on_device(Session& session) {
+  const auto work = std::make_shared<OpenWork>();
+  const auto world = std::make_shared<std::pair<std::shared_ptr<const Device>, std::shared_ptr<OpenWork>>>(
+      session.device_.description, work);
+  std::unique_ptr<Policy> policy = session.make_policy_(world);
+  const std::unique_ptr<LiveGpu> gpu = session.device_.open();
+  Service(session, *gpu, std::move(policy), work, world).serve_until_end();
+}
+
+void Session::Service::serve_until_end() {
+  session_.set_gpu(&gpu_);
   try {
-    serve_until_closed(service);
+    serve_until_closed();
   } catch (const DeviceError& error) {
-    set_gpu(nullptr);
-    const BegunJobs begun(service.run, gpu, service.watcher);
+    session_.set_gpu(nullptr);
+    const BegunJobs begun(run_, gpu_, watcher_);
     const std::vector<OperationId> suspects = begun.launches_on_device();
     const std::string message = failure_among(begun.names(suspects), error.what());
-    gpu.stop(patience_at_the_end);  // what a device refuses need not concern what runs on it
+    gpu_.stop(patience_at_the_end);  // what a device refuses need not concern what runs on it
     throw begun.blame(suspects, message);
   } catch (const SessionFailure&) {
-    set_gpu(nullptr);
+    session_.set_gpu(nullptr);
     throw;
   } catch (...) {
-    set_gpu(nullptr);
-    gpu.stop(patience_at_the_end);
+    session_.set_gpu(nullptr);
+    gpu_.stop(patience_at_the_end);
     throw;
   }
-  set_gpu(nullptr);
-  give_up(service);
-  if (!service.recorder) return;
-  record_.trace = service.recorder->take();
-  ClosedRun closed = service.run.close(record_.trace);
-  record_.workload = std::move(closed.workload);
-  record_.turnarounds = std::move(closed.turnarounds);
+  session_.set_gpu(nullptr);
+  give_up();
+  if (recorder_) leave_record();
 }
 
-void Session::serve_until_closed(Service& service) {
-  while (take_requests(service)) {
-    service.run.advance();
-    service.run.reach(service.gpu.now());
-    forget_ended(service);
-    require_progress(service);
+void Session::Service::leave_record() {
+  SessionRecord& record = session_.record_;
+  record.trace = recorder_->take();
+  ClosedRun closed = run_.close(record.trace);
+  record.workload = std::move(closed.workload);
+  record.turnarounds = std::move(closed.turnarounds);
+}
+
+void Session::Service::serve_until_closed() {
+  while (take_requests()) {
+    run_.advance();
+    run_.reach(gpu_.now());
+    forget_ended();
+    require_progress();
   }
 }
 
-void Session::forget_ended(Service& service) {
-  const std::vector<ApplicationId> ended = service.run.forget_ended();
+void Session::Service::forget_ended() {
+  const std::vector<ApplicationId> ended = run_.forget_ended();
   if (ended.empty()) return;
-  const std::scoped_lock lock(mutex_);
-  for (const ApplicationId id : ended) applications_.erase(id);
+  const std::scoped_lock lock(session_.mutex_);
+  for (const ApplicationId id : ended) session_.applications_.erase(id);
 }
 
 /// Does nothing where everything has ended.
-void Session::give_up(Service& service) {
+void Session::Service::give_up() {
   {
-    const std::scoped_lock lock(mutex_);
-    if (service.run.is_idle() && jobs_.unfinished() == 0) return;
+    const std::scoped_lock lock(session_.mutex_);
+    if (run_.is_idle() && session_.jobs_.unfinished() == 0) return;
   }
-  const BegunJobs before(service.run, service.gpu, service.watcher);
+  const BegunJobs before(run_, gpu_, watcher_);
   const std::vector<OperationId> running = before.on_device();
   const std::string names = joined(before.names(running));
-  const bool has_stopped = service.gpu.stop(patience_at_the_end);
-  const BegunJobs after(service.run, service.gpu, service.watcher);
-  if (has_stopped) throw after.blame(running, given_up_ + (names.empty() ? "" : "; still running: " + names));
+  const bool has_stopped = gpu_.stop(patience_at_the_end);
+  const BegunJobs after(run_, gpu_, watcher_);
+  const std::string& reason = session_.given_up_;
+  if (has_stopped) throw after.blame(running, reason + (names.empty() ? "" : "; still running: " + names));
   const std::vector<OperationId> left = after.on_device();
   const std::vector<OperationId>& endless = left.empty() ? running : left;
-  throw after.blame(endless, given_up_ + "; blocks do not end, so this process cannot use the GPU any more: " +
+  throw after.blame(endless, reason + "; blocks do not end, so this process cannot use the GPU any more: " +
                                  joined(after.names(endless)));
 }
 
-void Session::require_progress(const Service& service) const {
-  const std::scoped_lock lock(mutex_);
+void Session::Service::require_progress() const {
+  const std::scoped_lock lock(session_.mutex_);
   const bool starves =
-      !service.run.is_idle() && service.gpu.is_idle() && !service.run.wake_at() && requests_.empty() && !closing_;
-  if (starves) throw PolicyError(service.run.waiting());
+      !run_.is_idle() && gpu_.is_idle() && !run_.wake_at() && session_.requests_.empty() && !session_.closing_;
+  if (starves) throw PolicyError(run_.waiting());
 }
 
-/// Awake for a moment, where that has been worth it lately: who submits one launch after the other comes back soon.
-void Session::wait_for_requests(const Service& service, std::unique_lock<std::mutex>& lock) {
-  const auto is_wanted = [&] { return !requests_.empty() || closing_ || !service.run.is_idle(); };
+/// Spins for a moment before it sleeps, where that has been worth it lately: an application that submits one launch
+/// after the other returns soon.
+void Session::Service::wait_for_requests(std::unique_lock<std::mutex>& lock) {
+  const auto is_wanted = [&] { return !session_.requests_.empty() || session_.closing_ || !run_.is_idle(); };
   if (is_wanted()) return;
   const auto start = std::chrono::steady_clock::now();
-  const auto until = start + spin_of_thread_.begin_wait();
+  const auto until = start + session_.spin_of_thread_.begin_wait();
   lock.unlock();
-  while (!is_thread_wanted_.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) relax();
+  while (!session_.is_thread_wanted_.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) {
+    relax();
+  }
   lock.lock();
-  requested_.wait(lock, is_wanted);
-  spin_of_thread_.end_wait(std::chrono::steady_clock::now() - start);
+  session_.requested_.wait(lock, is_wanted);
+  session_.spin_of_thread_.end_wait(std::chrono::steady_clock::now() - start);
 }
 
-bool Session::take_requests(Service& service) {
+bool Session::Service::take_requests() {
   {
-    std::unique_lock lock(mutex_);
-    wait_for_requests(service, lock);
-    is_thread_wanted_ = false;
-    if (closing_ && (!given_up_.empty() || (requests_.empty() && service.run.is_idle()))) return false;
-    std::swap(requests_, service.requests);
+    std::unique_lock lock(session_.mutex_);
+    wait_for_requests(lock);
+    session_.is_thread_wanted_ = false;
+    const bool has_no_work = session_.requests_.empty() && run_.is_idle();
+    if (session_.closing_ && (!session_.given_up_.empty() || has_no_work)) return false;
+    std::swap(session_.requests_, requests_);
   }
-  for (Request& request : service.requests) {
-    std::visit([&](auto& each) { carry_out(service, each); }, request);
+  for (Request& request : requests_) {
+    std::visit([this](auto& each) { carry_out(each); }, request);
   }
-  service.requests.clear();
+  requests_.clear();
   return true;
 }
 
-void Session::carry_out(Service& service, Application& application) {
-  service.run.add(std::move(application), service.gpu.now());
+void Session::Service::carry_out(Application& application) { run_.add(std::move(application), gpu_.now()); }
+
+void Session::Service::carry_out(SubmittedJob& job) {
+  const Time now = gpu_.now();
+  const OperationId next = run_.submit(job.application, std::move(job.operation), now, std::move(job.code));
+  watcher_.expect(next);
+  history_.submitted(next, now);
 }
 
-void Session::carry_out(Service& service, Job& job) {
-  const Time now = service.gpu.now();
-  const OperationId next = service.run.submit(job.application, std::move(job.operation), now, std::move(job.code));
-  service.watcher.expect(next);
-  service.history.submitted(next, now);
-}
-
-void Session::carry_out(Service& service, const Withdrawal& withdrawal) {
-  const Time now = service.gpu.now();
-  for (const OperationId dropped : service.run.withdraw(withdrawal.application, now)) {
-    service.watcher.cancel(dropped, now);
-    service.history.dropped(dropped);
+void Session::Service::carry_out(const Withdrawal& withdrawal) {
+  const Time now = gpu_.now();
+  for (const OperationId dropped : run_.withdraw(withdrawal.application, now)) {
+    watcher_.cancel(dropped, now);
+    history_.dropped(dropped);
   }
 }
 
-/// What else runs has a moment to stop at a block boundary: the device is lost, or has to be.
-void Session::carry_out(Service& service, const EndlessBlock& endless) {
-  const auto stream = service.run.streams().find(endless.application);
-  if (stream == service.run.streams().end() || !stream->second.current) return;
+/// Other launches have a moment to stop at a block boundary: the device is lost, or has to be.
+void Session::Service::carry_out(const EndlessBlock& endless) {
+  const auto stream = run_.streams().find(endless.application);
+  if (stream == run_.streams().end() || !stream->second.current) return;
   const std::vector<OperationId> culprit{*stream->second.current};
-  service.gpu.stop(patience_at_the_end);
-  const BegunJobs begun(service.run, service.gpu, service.watcher);
+  gpu_.stop(patience_at_the_end);
+  const BegunJobs begun(run_, gpu_, watcher_);
   throw begun.blame(culprit, "job " + begun.names(culprit).front() + " does not end: " + endless.why);
 }
 
-/// What goes wrong is the caller's business, unless it is the device.
-void Session::carry_out(Service& service, Call* call) {
+/// An error is the caller's, unless it is the device's.
+void Session::Service::carry_out(Call* call) {
   std::exception_ptr failure;
   std::exception_ptr of_device;
   try {
-    call->task(service);
+    call->task(*this);
   } catch (const DeviceError&) {
     failure = of_device = std::current_exception();
   } catch (...) {
     failure = std::current_exception();
   }
   {
-    const std::scoped_lock lock(mutex_);
+    const std::scoped_lock lock(session_.mutex_);
     call->failure = std::move(failure);
     call->is_done = true;
-    changed_.notify_all();
+    session_.changed_.notify_all();
   }
   if (of_device) std::rethrow_exception(of_device);
 }
 
-void Session::change_priority(Service& service, ApplicationId application, int priority) {
-  blamed_on(options_.policy_name, [&] { service.run.set_priority(application, priority, service.gpu.now()); });
+void Session::Service::change_priority(ApplicationId application, int priority) {
+  blamed_on(session_.options_.policy_name, [&] { run_.set_priority(application, priority, gpu_.now()); });
 }
 
-void Session::replace_policy(Service& service, const MakePolicy& make_policy, const std::string& name) {
+void Session::Service::replace_policy(const MakePolicy& make_policy, const std::string& name) {
   blamed_on(name, [&] {
-    std::unique_ptr<Policy> policy = make_policy(service.world);
-    service.run.hand_over(*policy, service.gpu.now());
-    std::swap(service.policy, policy);
+    std::unique_ptr<Policy> policy = make_policy(world_);
+    run_.hand_over(*policy, gpu_.now());
+    std::swap(policy_, policy);
   });
-  options_.policy_name = name;
+  session_.options_.policy_name = name;
 }
 
 }  // namespace gpushare

@@ -49,7 +49,7 @@ double sm_time_per_block(const RunningLaunch& launch, Time now) {
   return nanoseconds(sm_time(launch, now)) / (static_cast<double>(launch.done) + in_flight / 2);
 }
 
-/// On how many SMs it would be with nobody else there: all that it has blocks left for, and those that it is on.
+/// The SMs that the launch would have alone: all that it has blocks left for, and those that it is on.
 double sms_alone(const RunningLaunch& launch, const State& state) {
   const auto is_on = [](const SmProgress& sm) { return sm.resident > 0; };
   const std::int64_t useful = (launch.unfinished() + launch.max_residency - 1) / launch.max_residency;
@@ -57,7 +57,7 @@ double sms_alone(const RunningLaunch& launch, const State& state) {
   return static_cast<double>(std::clamp<std::int64_t>(useful, std::max<std::int64_t>(held, 1), state.sms()));
 }
 
-/// Who has nothing to do is not late for it.
+/// An application without work is not late.
 bool is_late(const Application& application, const OpenStream& stream, const Tally& tally,
              const ApplicationStatus& status) {
   if (!application.deadline) return false;

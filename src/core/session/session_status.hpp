@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session at one moment, for who looks on.
+// A snapshot of a session for display.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/session/open_run.hpp"
+#include "core/session/open_run/open_run.hpp"
 
 namespace gpushare {
 
@@ -36,7 +36,7 @@ struct ApplicationStatus {
 
 struct SessionStatus {
   Time now{};
-  std::vector<ApplicationStatus> applications{};  ///< those who have not gone, in order of their arrival
+  std::vector<ApplicationStatus> applications{};  ///< those that have not ended, in order of arrival
 };
 
 SessionStatus status_of(const OpenRun& run, Time now);

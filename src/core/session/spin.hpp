@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether to look for work for a while before going to sleep. Where a core is free, that saves the two system calls and
-// the turn of the operating system's scheduler that waking up takes. Where none is, whoever looks keeps the core from
-// the one that it waits for, and both are slower than if it had slept. Which of the two holds changes with what else
-// the machine does, so it is measured: how long waits take either way, and now and then one the other way, and again
-// for as long as that goes better. One wait that takes long, because nobody wanted anything, must not change the way.
+// Decides whether a thread spins for a while before it sleeps. Where a core is free, that saves the two system calls
+// and the delay of the operating system's scheduler that a wake-up takes. Where none is free, a spinning thread keeps
+// the core from the thread that it waits for, and both are slower than if it had slept. Which of the two holds depends
+// on the other load of the machine, so both ways are measured: now and then a wait goes the other way, and the next
+// ones too for as long as that is faster. A wait that is long because there was no work must not change the way.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace gpushare {
 
-/// 0 on a machine with one core, where looking keeps everybody else from working.
+/// 0 on a machine with one core, where spinning keeps all other threads from working.
 inline Duration most_spin(Duration wanted) { return std::thread::hardware_concurrency() > 1 ? wanted : Duration{}; }
 
 /// Told how long waits took; reads no clock itself.

@@ -41,7 +41,7 @@ struct ActiveLaunch {
     return work(block_index) * startup * trend(block_index);
   }
 
-  /// Time is told in whole nanoseconds, and no block takes none.
+  /// Event times are whole nanoseconds, and no block takes none.
   double least_work() const { return 1 / nanoseconds(launch.kernel.cost.latency); }
 
   double trend(std::int64_t block_index) const {
@@ -58,7 +58,7 @@ struct ActiveLaunch {
   }
 
   OperationId id;
-  std::uint64_t number;  ///< of all that were ever submitted: ids come again
+  std::uint64_t number;  ///< counts all that were ever submitted: ids are used again
   ApplicationId application;
   const Launch& launch;
   std::int64_t blocks;  ///< that are to run

@@ -28,7 +28,7 @@ double demand(const Traffic& traffic) { return traffic.bytes / traffic.block_tim
 
 std::vector<double> max_min_fair(std::span<const Traffic> traffics, const OffSmBandwidth& off_sm) {
   // Progressive filling: raise the same rate for all blocks; one that has what it wants stops, and a pipe that is
-  // full stops everybody who uses it.
+  // full stops all blocks that use it.
   std::array pipes{SharedPipe{std::min(per_nanosecond(off_sm.noc), per_nanosecond(off_sm.llc)), 0, 1},
                    SharedPipe{per_nanosecond(off_sm.dram), 1, 0}};
   std::vector<double> rate(traffics.size(), -1);  // bytes per nanosecond and block; -1 while it still rises
@@ -71,10 +71,9 @@ std::vector<double> max_min_fair(std::span<const Traffic> traffics, const OffSmB
 
 std::vector<double> bandwidth_shares(std::span<const Traffic> traffics, const OffSmBandwidth& off_sm) {
   std::vector<double> shares = max_min_fair(traffics, off_sm);
-  const bool anybody_waits =
-      std::ranges::any_of(traffics, [](const Traffic& each) { return each.wait.depends_on_load(); });
-  if (!anybody_waits || off_sm.delay.is_none()) return shares;
-  // Who only knows its bytes has its share of the bandwidth already; the others' follows from how busy memory is.
+  const bool any_waits = std::ranges::any_of(traffics, [](const Traffic& each) { return each.wait.depends_on_load(); });
+  if (!any_waits || off_sm.delay.is_none()) return shares;
+  // Kinds of which only the bytes are known have their share already; that of others follows from the load of memory.
   const std::vector<MemoryLoad> loads = memory_loads(traffics, shares, off_sm);
   for (std::size_t i = 0; i < traffics.size(); ++i) {
     const Traffic& each = traffics[i];

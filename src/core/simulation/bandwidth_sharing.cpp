@@ -54,7 +54,7 @@ void BandwidthSharing::add_by_sm(std::size_t sm) {
   }
 }
 
-/// Of the traffics of SMs like this one, which lie one behind the other.
+/// The first of the traffics of SMs with the same blocks, which are contiguous.
 std::size_t BandwidthSharing::first_of_alike() {
   // Neighbours are mostly alike: try what was found last.
   if (!users_.empty()) {

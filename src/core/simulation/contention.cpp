@@ -7,8 +7,8 @@
 namespace gpushare {
 namespace {
 
-/// Of the issue slots, where older kinds would take them all: the model's limit and nothing that was measured. What an
-/// H100's SM still left to a younger kernel was 0.004 (docs/results/shared-sms.md).
+/// The least share of the issue slots that older kinds leave: a limit of the model, not a measurement. On an H100 a
+/// younger kernel still got 0.004 of them (docs/results/shared-sms.md).
 constexpr double least_left = 1e-3;
 
 struct Stage {

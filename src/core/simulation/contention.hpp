@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How resident blocks slow one another down: the whole physics of the simulated GPU, as functions.
 //
-// Inside an SM. A block alternates between stalling (Z = latency - issue, nobody else matters) and issuing, which
+// Inside an SM. A block alternates between stalling (Z = latency - issue, independent of others) and issuing, which
 // all residents do on the same issue slots. That is a closed queueing network with one processor-sharing station,
 // solved by Schweitzer's approximation of mean value analysis: a block of kind k finds every other resident j
 // issuing for a share q_j of its time, so

@@ -52,7 +52,7 @@ class SimulatedCopyEngine {
     is_busy_ = false;
     return ended;
   }
-  /// Of the copy whose last piece has ended.
+  /// The start of the copy that ended with this piece.
   Time start_of(const CopyPiece& last) { return starts_.end(last); }
 
  private:

@@ -20,7 +20,7 @@ class LaunchWorkers {
   }
 
   /// The launch is over, and none are needed any more: a run keeps its launches.
-  void release() { std::vector<OnSm>().swap(sms_); }
+  void release() { std::vector<SmWorkers>().swap(sms_); }
 
   /// The first quota that allows any block is what the launch starts with.
   void bring(const Quota& quota) {
@@ -32,13 +32,13 @@ class LaunchWorkers {
   /// Is there a worker for one block more than the `resident` ones?
   bool has_one_more(SmId sm, int resident, double now) const {
     if (sms_.empty()) return true;
-    const OnSm& here = sms_[index(sm)];
+    const SmWorkers& here = sms_[index(sm)];
     return resident < here.workers + here.free_at(now) || now >= here.topped_up_at;
   }
 
   /// Asks for workers, unless that has been done. Returns when they will be there, if it is news.
   std::optional<double> ask(SmId sm, double now) {
-    OnSm& here = sms_[index(sm)];
+    SmWorkers& here = sms_[index(sm)];
     if (here.topped_up_at != never) return std::nullopt;
     here.topped_up_at = now + top_up_;
     return here.topped_up_at;
@@ -46,7 +46,7 @@ class LaunchWorkers {
 
   void start(SmId sm, int resident, int limit, double now) {
     if (sms_.empty()) return;
-    OnSm& here = sms_[index(sm)];
+    SmWorkers& here = sms_[index(sm)];
     if (resident < here.workers) return;
     if (here.free_at(now) > 0) {
       --here.free;
@@ -59,7 +59,7 @@ class LaunchWorkers {
 
   void end(SmId sm, double now) {
     if (sms_.empty()) return;
-    OnSm& here = sms_[index(sm)];
+    SmWorkers& here = sms_[index(sm)];
     here.free = here.free_at(now) + 1;
     here.freed_at = now;
     --here.workers;
@@ -68,7 +68,7 @@ class LaunchWorkers {
  private:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
-  struct OnSm {
+  struct SmWorkers {
     int workers = 0;  // at a block, or waiting for room
     int free = 0;     // that have just ended a block
     double freed_at = -1;
@@ -79,7 +79,7 @@ class LaunchWorkers {
 
   double top_up_;  // nanoseconds; 0: workers come and go at once
   bool brought_ = false;
-  std::vector<OnSm> sms_;
+  std::vector<SmWorkers> sms_;
 };
 
 }  // namespace gpushare

@@ -22,7 +22,7 @@ double narrower(Bandwidth first, Bandwidth second) {
   return std::min(first.bytes_per_second, second.bytes_per_second) * 1e-9;
 }
 
-/// Of a falling function, between 0 and a full pipe: the Illinois variant of false position.
+/// The root of a falling function between 0 and a full pipe, by the Illinois variant of false position.
 template <typename Excess>
 double root(const Excess& excess) {
   double low = 0;
@@ -113,8 +113,8 @@ class CachePorts {
     for (const std::size_t i : order_) groups_[i].used = used(groups_[i], demand);
   }
 
-  /// As that of DRAM, one group after the other, from those whose SMs ask for least: what they get does not depend on
-  /// the others.
+  /// Like that of DRAM, one group after the other, beginning with the groups that ask for least per SM: what they get
+  /// does not depend on the others.
   double settle(Demand& demand, const LoadDelay& delay) {
     if (capacity_ == 0) return 0;
     std::ranges::stable_sort(order_, {}, [&](std::size_t i) { return groups_[i].used / groups_[i].sms; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both copy engines of the simulated GPU, which work side by side, and what they have to tell.
+// Both copy engines of the simulated GPU, which work side by side, and the events of their copies.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ class SimulatedCopies {
     of(std::get<Copy>(*submission.operation).direction).enqueue(submission);
   }
 
-  /// Lets the engine of a direction begin what is next. Returns for how many nanoseconds it is busy, if it was not.
+  /// Starts the next copy of a direction. Returns for how many nanoseconds it is busy, if it was not.
   std::optional<double> start(Copy::Direction direction, Time now, std::vector<Event>& events) {
     SimulatedCopyEngine& engine = of(direction);
     if (!engine.can_start()) return std::nullopt;
     const CopyPiece& piece = engine.start(now);
     if (piece.is_first()) events.push_back(event(EventKind::CopyStarted, piece, now, now));
-    return std::max(engine.duration(), 1.0);  // time is told in whole nanoseconds, and no copy takes none
+    return std::max(engine.duration(), 1.0);  // event times are whole nanoseconds, and no copy takes none
   }
 
   void end(Copy::Direction direction, Time now, std::vector<Event>& events) {

@@ -10,13 +10,6 @@
 namespace gpushare {
 namespace {
 
-Quota at_most(const Quota& quota, int most, int sms) {
-  if (quota.is_uniform()) return Quota::everywhere(std::min(quota.largest(), most));
-  std::vector<int> blocks;
-  for (int sm = 0; sm < sms; ++sm) blocks.push_back(std::min(quota.at(static_cast<SmId>(sm)), most));
-  return Quota::per_sm(std::move(blocks));
-}
-
 const Device& validated(const Device& device) {
   validate(device);
   return device;
@@ -31,6 +24,7 @@ SimulatedGpu::SimulatedGpu(const Device& device, std::uint64_t seed)
       dispatch_(static_cast<std::size_t>(device.sms)),
       ends_(static_cast<std::size_t>(device.sms)),
       bandwidth_(device.off_sm),
+      ranks_(device.sms),
       speeds_(device.per_sm.issue_order),
       copies_(device) {}
 
@@ -40,33 +34,69 @@ void SimulatedGpu::submit(const Submission& submission) {
     return start_copies(copy->direction);
   }
   if (launches_.size() <= index(submission.id)) launches_.resize(index(submission.id) + 1);
-  const auto place = in_line_.take(submission);
-  const double ready_at = place ? std::max(now_, place->free_at) : now_ + nanoseconds(device_.delays.launch);
+  const auto vacancy = successors_.take(submission);
+  const double ready_at = vacancy ? std::max(now_, vacancy->free_at) : now_ + nanoseconds(device_.delays.launch);
   auto& launch = launches_[index(submission.id)];
   launch = std::make_unique<ActiveLaunch>(submission, submitted_++, device_, seed_, ready_at);
   uses_off_sm_ = uses_off_sm_ || launch->launch.kernel.cost.off_sm.count > 0;
   unended_.push_back(launch.get());
-  if (place) {
-    ranks_.push_back({.launch = launch.get(),
-                      .quota = at_most(place->quota, launch->max_residency, device_.sms),
-                      .leaves_rest = place->leaves_rest});
-    launch->workers.bring(ranks_.back().quota);
-    launch->has_quota = true;
-  }
+  if (vacancy) ranks_.succeed(*launch, *vacancy);
   timers_.add(ready_at, LaunchReady{});
 }
 
-/// Whatever lies between its last block and its end lies between those of any launch.
+// Between the last block and the end lies the same as for any launch.
 void SimulatedGpu::withdraw(OperationId operation) {
   ActiveLaunch* launch = find(operation);
   if (launch == nullptr) return;
-  in_line_.forget(launch->application);
+  successors_.forget(launch->application);
   if (launch->unstarted() == 0) return;
   launch->cut_short();
   dispatch_all_ = true;
   if (!launch->has_ended()) return;
   std::erase(unended_, launch);
   timers_.add(now_ + nanoseconds(device_.delays.completion), LaunchDone{operation});
+}
+
+// The second of two plans at one instant replaces the first, as where a launch ends and its application's next one
+// arrives.
+void SimulatedGpu::apply(const Plan& plan) {
+  const Duration delay = device_.delays.signal;
+  SentPlan sent{.plan = plan, .at = now_, .launches = submitted_};
+  if (delay == Duration::zero()) return make_effective(sent);
+  if (!plans_on_their_way_.empty() && plans_on_their_way_.back().at == now_) {
+    plans_on_their_way_.back() = std::move(sent);
+    return;
+  }
+  plans_on_their_way_.push_back(std::move(sent));
+  timers_.add(now_ + nanoseconds(delay), PlanArrived{});
+}
+
+void SimulatedGpu::make_effective(const SentPlan& sent) {
+  const auto come_back = ranks_.apply(sent.plan, sent.launches, [this](OperationId launch) { return find(launch); });
+  for (ActiveLaunch* launch : come_back) {
+    launch->ready_at = now_ + nanoseconds(device_.delays.relaunch);
+    timers_.add(launch->ready_at, LaunchReady{});
+  }
+  dispatch_all_ = true;
+}
+
+void SimulatedGpu::admit(OperationId operation) {
+  ActiveLaunch* launch = find(operation);
+  GPUSHARE_EXPECT(launch != nullptr, "what is admitted has been submitted");
+  ranks_.admit(*launch);
+  dispatch_all_ = true;
+}
+
+/// Nothing is left where another launch has no share: it may be the next one to get these SMs.
+void SimulatedGpu::leave_to_successor(const ActiveLaunch& ended) {
+  const double delay = nanoseconds(device_.delays.follow);
+  if (delay == 0 || ended.is_admitted || !ended.may_be_followed(now_, nanoseconds(device_.delays.signal)) ||
+      !ranks_.all_have_a_share(unended_))
+    return;
+  const RankedLaunches::Ranked* rank = ranks_.find(ended);
+  if (rank == nullptr) return;
+  successors_.leave(ended.application,
+                    {.quota = rank->quota, .leaves_rest = rank->leaves_rest, .free_at = now_ + delay});
 }
 
 std::optional<Time> SimulatedGpu::next_change() const {
@@ -95,7 +125,7 @@ std::optional<Event> SimulatedGpu::next_event(std::optional<Time> deadline) {
   return pending_[delivered_++];
 }
 
-/// Moves on until something is to be told; false means that nothing happens up to the limit.
+/// Moves on until there is something to report; false means that nothing happens up to the limit.
 bool SimulatedGpu::find_events(double limit) {
   pending_.clear();
   delivered_ = 0;
@@ -110,7 +140,7 @@ bool SimulatedGpu::find_events(double limit) {
     }
     move_to(std::max(now_, next));
     if (timers_.time() > ends_.time()) {
-      // No settling before the policy has seen the end: it may want something else in the room that is now free.
+      // No settling before the policy has seen the end: it may give the free room to another launch.
       end_block();
       return true;
     }
@@ -132,7 +162,7 @@ void SimulatedGpu::carry_out(const Task& task) {
   } else if (std::holds_alternative<LaunchReady>(task)) {
     dispatch_all_ = true;
   } else if (const auto* done = std::get_if<LaunchDone>(&task)) {
-    tell_end_of(*find(done->launch));
+    report_end_of(*find(done->launch));
   } else if (std::holds_alternative<PlanArrived>(task)) {
     make_effective(plans_on_their_way_.front());
     plans_on_their_way_.pop_front();
@@ -163,10 +193,10 @@ void SimulatedGpu::end_block() {
                       .kind = EventKind::BlockEnded});
   if (launch.has_ended()) {
     std::erase(unended_, &launch);
-    let_next_follow(launch);
+    leave_to_successor(launch);
     const double delay = nanoseconds(device_.delays.completion);
     if (delay == 0) {
-      tell_end_of(launch);
+      report_end_of(launch);
     } else {
       timers_.add(now_ + delay, LaunchDone{launch.id});
     }
@@ -174,9 +204,9 @@ void SimulatedGpu::end_block() {
   freed_.push_back(sm);
 }
 
-void SimulatedGpu::tell_end_of(ActiveLaunch& launch) {
+void SimulatedGpu::report_end_of(ActiveLaunch& launch) {
   launch.workers.release();
-  std::erase_if(ranks_, [&launch](const Ranked& ranked) { return ranked.launch == &launch; });
+  ranks_.remove(launch);
   pending_.push_back(
       {.time = time_, .application = launch.application, .operation = launch.id, .kind = EventKind::LaunchEnded});
 }
@@ -210,7 +240,7 @@ void SimulatedGpu::dispatch_everywhere() {
 }
 
 bool SimulatedGpu::dispatch_one(SmId sm) {
-  const Ranked* next = next_for(sm);
+  const RankedLaunches::Ranked* next = next_for(sm);
   if (next == nullptr) return false;
   const double interval = nanoseconds(device_.delays.block_dispatch);
   if (interval > 0) {
@@ -226,8 +256,8 @@ bool SimulatedGpu::dispatch_one(SmId sm) {
   return true;
 }
 
-const SimulatedGpu::Ranked* SimulatedGpu::next_for(SmId sm) {
-  for (const Ranked& ranked : ranks_) {
+const RankedLaunches::Ranked* SimulatedGpu::next_for(SmId sm) {
+  for (const RankedLaunches::Ranked& ranked : ranks_.all()) {
     const auto& [launch, quota, leaves_rest] = ranked;
     if (launch->unstarted() == 0 || now_ < launch->ready_at) continue;
     const int limit = quota.at(sm);
@@ -246,7 +276,7 @@ const SimulatedGpu::Ranked* SimulatedGpu::next_for(SmId sm) {
   return nullptr;
 }
 
-void SimulatedGpu::start_block(SmId sm, const Ranked& ranked) {
+void SimulatedGpu::start_block(SmId sm, const RankedLaunches::Ranked& ranked) {
   ActiveLaunch& launch = *ranked.launch;
   pending_.push_back({.time = time_,
                       .started = time_,
@@ -258,11 +288,11 @@ void SimulatedGpu::start_block(SmId sm, const Ranked& ranked) {
   const int limit = std::min(ranked.quota.at(sm), launch.max_residency);
   launch.workers.start(sm, sms_[index(sm)].resident(launch), limit, now_);
   sms_[index(sm)].start(launch, limit, now_, time_);
-  // A launch that has started its last block lets go of the room on every SM.
-  if (launch.unstarted() == 0 && ranks_.size() > 1) dispatch_all_ = true;
+  // A launch that has started its last block keeps no room on any SM.
+  if (launch.unstarted() == 0 && ranks_.all().size() > 1) dispatch_all_ = true;
 }
 
-/// Returns whether the mix of resident blocks, and with it any rate, has changed.
+/// Has the mix of resident blocks, and with it any rate, changed?
 bool SimulatedGpu::set_rates(SmId id) {
   StreamingMultiprocessor& sm = sms_[index(id)];
   const bool changed = sm.needs_rates();

@@ -12,9 +12,10 @@
 #include "core/simulation/active_launch.hpp"
 #include "core/simulation/bandwidth_sharing.hpp"
 #include "core/simulation/event_queue.hpp"
-#include "core/simulation/known_speeds.hpp"
-#include "core/simulation/launches_in_line.hpp"
+#include "core/simulation/queued_successors.hpp"
+#include "core/simulation/ranked_launches.hpp"
 #include "core/simulation/simulated_copies.hpp"
+#include "core/simulation/sm_speed_cache.hpp"
 #include "core/simulation/streaming_multiprocessor.hpp"
 
 namespace gpushare {
@@ -26,15 +27,15 @@ class SimulatedGpu : public Gpu {
 
   const Device& device() const override { return device_; }
   void submit(const Submission& submission) override;
-  void announce(const Submission& next) override { in_line_.announce(next); }
+  void announce(const Submission& next) override { successors_.announce(next); }
   void apply(const Plan& plan) override;
   void admit(OperationId operation) override;
   void withdraw(OperationId operation) override;
   std::optional<Event> next_event(std::optional<Time> deadline) override;
 
-  /// How far it has come.
+  /// The present virtual time.
   Time now() const { return time_; }
-  /// When something may happen next, unless somebody calls. Requires that next_event() has just returned nothing.
+  /// When something may happen next without another call. Requires that next_event() has just returned nothing.
   std::optional<Time> next_change() const;
   /// Launches that have blocks on an SM, and copies under way.
   std::vector<OperationId> operations_at_work() const;
@@ -53,12 +54,6 @@ class SimulatedGpu : public Gpu {
   };
   using Task = std::variant<DispatchDue, LaunchReady, PlanArrived, CopyDone, LaunchDone>;
 
-  struct Ranked {
-    ActiveLaunch* launch;
-    Quota quota;
-    bool leaves_rest = false;
-  };
-
   /// When an SM may start its next block, and whether a timer waits for that.
   struct SmDispatch {
     double open_at = 0;
@@ -68,26 +63,24 @@ class SimulatedGpu : public Gpu {
   struct SentPlan {
     Plan plan;
     double at;
-    std::uint64_t launches;  // submitted before it, to whom alone it applies
+    std::uint64_t launches;  // submitted before it: the plan holds for these only
   };
 
   void move_to(double now);
   ActiveLaunch* find(OperationId launch) const;
   void make_effective(const SentPlan& sent);
-  void keep_places(const std::vector<Ranked>& before);
-  bool all_have_a_share() const;
-  void let_next_follow(const ActiveLaunch& ended);
+  void leave_to_successor(const ActiveLaunch& ended);
   void start_copies(Copy::Direction direction);
 
   bool find_events(double limit);
   void settle();
   void dispatch_everywhere();
   bool dispatch_one(SmId sm);
-  const Ranked* next_for(SmId sm);
-  void start_block(SmId sm, const Ranked& ranked);
+  const RankedLaunches::Ranked* next_for(SmId sm);
+  void start_block(SmId sm, const RankedLaunches::Ranked& ranked);
 
   void end_block();
-  void tell_end_of(ActiveLaunch& launch);
+  void report_end_of(ActiveLaunch& launch);
   void carry_out(const Task& task);
 
   bool set_rates(SmId sm);
@@ -97,7 +90,7 @@ class SimulatedGpu : public Gpu {
   Device device_;
   std::uint64_t seed_;
   double now_ = 0;  // nanoseconds
-  Time time_{};     // now_ in whole nanoseconds, as events tell it
+  Time time_{};     // now_ in whole nanoseconds, as in events
   std::vector<StreamingMultiprocessor> sms_;
   std::vector<SmDispatch> dispatch_;
   EarliestOf ends_;
@@ -105,12 +98,11 @@ class SimulatedGpu : public Gpu {
   TimerQueue<Task> timers_;
   std::vector<std::unique_ptr<ActiveLaunch>> launches_;  // by OperationId
   std::vector<ActiveLaunch*> unended_;
-  LaunchesInLine in_line_;
+  QueuedSuccessors successors_;
   std::uint64_t submitted_ = 0;  // launches
-  std::uint64_t heard_ = 0;      // of them, those that the plan in force knows of
-  std::vector<Ranked> ranks_;
+  RankedLaunches ranks_;
   std::deque<SentPlan> plans_on_their_way_;
-  KnownSpeeds speeds_;
+  SmSpeedCache speeds_;
   SimulatedCopies copies_;
   bool uses_off_sm_ = false;
 

@@ -68,7 +68,7 @@ StreamingMultiprocessor::Ended StreamingMultiprocessor::end_first(double now) {
   advance(now);
   const ResidentBlock block = group.blocks.back();
   group.blocks.pop_back();
-  // Progress would lose precision over millions of blocks; it means nothing while nobody is resident.
+  // Progress would lose precision over millions of blocks; it means nothing while no block is resident.
   if (group.blocks.empty()) group.progress = 0;
   ++group.launch->ended;
   room_.give_back(group.launch->block);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How good the predictors are: a recorded run's events go through them, and what they said is put beside what
-// happened (SRTF sections 3.2 and 4.2, Figs. 4 and 11).
+// The accuracy of the predictors: a recorded run's events are fed to them, and their predictions are compared with the
+// actual times (SRTF sections 3.2 and 4.2, Figs. 4 and 11).
 #pragma once
 
 #include <optional>

@@ -22,7 +22,7 @@ struct Progress {
     return may_start || !was_planned || unstarted == 0 ? KernelState::Running : KernelState::ToEvict;
   }
 
-  /// What lasted no time is forgotten, and what it had interrupted goes on.
+  /// A state that lasted no time is dropped, and the one that it had interrupted continues.
   void enter(KernelState next, Time now) {
     if (spans.back().state == next) return;
     KernelStateSpan span = spans.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The states of a launch as EffiSha (section 5) names them, derived from a recorded run: what its scheduler keeps in
-// memory that host and GPU share, a trace knows anyway.
+// The states of a launch as EffiSha (section 5) names them, derived from a recorded run. EffiSha's scheduler keeps them
+// in memory shared by host and GPU; here a trace implies them.
 #pragma once
 
 #include <string_view>
@@ -34,7 +34,7 @@ struct KernelStateSpan {
 };
 
 /// The states of every launch, in order of operations and time, without gaps from the arrival of its application (or
-/// the end of the launch before it) to its end. States that lasted no time are left out. A launch all of whose blocks
+/// the end of the launch before it) to its end. States that lasted no time are left out. A launch of which all blocks
 /// have started cannot be evicted, and runs to its end.
 std::vector<KernelStateSpan> kernel_states(const Trace& trace, const Workload& workload);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run was worth. Definitions: Eyerman and Eeckhout (IEEE Micro 2008) for STP and ANTT, Vandierendonck and
-// Seznec (2011) for StrictF, both as SRTF section 6 uses them.
+// Metrics of a run. Definitions: Eyerman and Eeckhout (IEEE Micro 2008) for STP and ANTT, Vandierendonck and Seznec
+// (2011) for StrictF, both as SRTF section 6 uses them.
 #pragma once
 
 #include <span>
@@ -25,8 +25,8 @@ double strict_fairness(std::span<const double> ntt);
 /// The value below which `ratio` of the values lie, interpolated linearly between neighbours.
 double percentile(std::vector<double> values, double ratio);
 
-/// When an application came, by the workload, and when it ended. A scheduler that is busy may hear of it later; in a
-/// session it came when the session's thread took it.
+/// The arrival of an application according to the workload, and its end. A busy scheduler may see the arrival later; in
+/// a session an application arrives when the session's thread takes it.
 struct ApplicationTimes {
   Time arrival{};
   Time end{};
@@ -44,7 +44,7 @@ class UsageMeter : public RunObserver {
   const std::vector<Duration>& sm_busy() const { return sm_busy_; }
   Duration to_device_busy() const { return to_device_.busy; }
   Duration to_host_busy() const { return to_host_.busy; }
-  /// Per operation: from its arrival (a launch: when the scheduler heard of it) or start (a copy) to its end.
+  /// Per operation: from its arrival (for a launch: when the scheduler saw it) or start (for a copy) to its end.
   const std::vector<Duration>& operation_durations() const { return operation_durations_; }
   /// From time 0 to the end of the last application.
   Duration makespan() const { return makespan_; }
@@ -53,7 +53,7 @@ class UsageMeter : public RunObserver {
  private:
   void block_started(const Event& event);
   void block_ended(const Event& event);
-  /// A direction of the copy engines is busy while a copy has started and not ended; pieces of several may alternate.
+  /// A direction of the copy engines is busy while a copy has started and not ended; pieces of several may interleave.
   struct CopyUse {
     int copies = 0;
     Time since{};

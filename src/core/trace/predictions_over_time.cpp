@@ -15,7 +15,7 @@ namespace gpushare {
 namespace {
 
 /// The two models that keep no state of their own, on one SM.
-struct OnSm {
+struct SmRegression {
   LinearRegression line;
   Time first_start{};
   Duration first_block{};
@@ -31,7 +31,7 @@ class Follower {
     draining_.observe(event, state_);
     remembering_.observe(event, state_);
     if (event.kind != EventKind::BlockEnded) return;
-    OnSm& sm = seen_[event.operation][event.sm];
+    SmRegression& sm = seen_[event.operation][event.sm];
     if (sm.line.samples() == 0) {
       sm.first_start = event.started;
       sm.first_block = event.time - event.started;
@@ -65,7 +65,7 @@ class Follower {
   SimpleSlicing slicing_;
   DrainRate draining_;
   RememberingDrain remembering_;
-  std::map<OperationId, std::map<SmId, OnSm>> seen_;
+  std::map<OperationId, std::map<SmId, SmRegression>> seen_;
 };
 
 /// Is this the last end of a block of its launch at its time? Then all reports of that moment are in.

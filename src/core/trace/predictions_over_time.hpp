@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every predictor says about a whole launch, each time that blocks of it have ended (SRTF Figs. 4 and 11 look at
-// one SM, once).
+// The predictions of every predictor for a whole launch, after each end of some of its blocks. (SRTF Figs. 4 and 11
+// examine one prediction on one SM.)
 #pragma once
 
 #include <vector>

@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-/// Of a piece: 1.5 MB.
+/// Events of a piece: 1.5 MB.
 constexpr std::size_t most_events = 32'768;
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 namespace gpushare {
 
-/// Keeps every event and every plan. A GPU waits meanwhile for what is decided next: so events that are kept are never
-/// moved, and the first ones, of a hundred looks and more, go to memory that was touched beforehand. Page faults and
-/// copies took several times as long as the policy (benchmarks/look_cost.cpp).
+/// Keeps every event and every plan. The GPU waits for the next decision meanwhile, so recorded events are never moved,
+/// and the first pieces, enough for a hundred polls, are in memory that was touched beforehand: page faults and copies
+/// took several times as long as the policy (benchmarks/look_cost.cpp).
 class TraceRecorder : public RunObserver {
  public:
   TraceRecorder();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights where applications have owners: an owner's weight is divided among the applications that are there, in
+// The weights of applications that have owners: an owner's weight is divided among its active applications in
 // proportion to theirs, so that ten applications of one owner weigh no more than one of another.
 #pragma once
 
@@ -16,7 +16,7 @@ struct OwnWeight {
   double weight = 1;
 };
 
-/// What each of these weighs among them all. An application without an owner weighs what it has asked for.
+/// The weight of each among all of these. An application without an owner keeps the weight that it has asked for.
 std::vector<double> weights_among_owners(std::span<const OwnWeight> present, const State& state);
 
 }  // namespace gpushare

@@ -5,7 +5,8 @@ namespace gpushare {
 
 void RemainingTime::observe(const Event& event, const State& state) {
   if (event.kind == EventKind::LaunchArrived) meet(*state.find(event.operation), state.device());
-  // Nobody's drain is asked for then, and to follow it costs as much as all the rest. Who was followed is forgotten.
+  // Without unprofiled launches no drain rate is asked for, and to follow it costs as much as all the rest. The end of
+  // a launch that was followed is still observed.
   if (unprofiled_.empty() && event.kind != EventKind::LaunchEnded) return;
   drain_.observe(event, state);
   if (event.kind == EventKind::LaunchEnded) unprofiled_.erase(event.operation);
@@ -13,7 +14,7 @@ void RemainingTime::observe(const Event& event, const State& state) {
 
 void RemainingTime::meet(const RunningLaunch& launch, const Device& device) {
   if (rate_alone_.size() <= index(launch.id)) rate_alone_.resize(index(launch.id) + 1);
-  const double rate = catalogue_.of(device, launch.launch->kernel)->rate_alone;
+  const double rate = catalogue_.find(device, launch.launch->kernel)->rate_alone;
   rate_alone_[index(launch.id)] = rate;
   if (rate <= 0) unprofiled_.insert(launch.id);
 }

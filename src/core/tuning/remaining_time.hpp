@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the rest of a launch takes with the GPU to itself: from its kernel's profile where there is one, else from
-// how fast it has been draining.
+// Predicts how long the rest of a launch takes with the GPU to itself: from its kernel's profile where there is one,
+// else from the rate at which its blocks have ended.
 #pragma once
 
 #include <optional>
@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "core/predictors/remembering_drain.hpp"
-#include "core/tuning/catalogue.hpp"
+#include "core/tuning/kernel_catalogue.hpp"
 
 namespace gpushare {
 
 class RemainingTime {
  public:
-  /// Feed every event of those that may be asked for, after the state includes it.
+  /// Feed every event of launches that of() may be called for, after the state includes it.
   void observe(const Event& event, const State& state);
 
-  /// nullopt: nothing is known yet.
+  /// nullopt while nothing is known.
   std::optional<Duration> of(const RunningLaunch& launch, const State& state) const;
 
  private:
   void meet(const RunningLaunch& launch, const Device& device);
 
-  Catalogue catalogue_;
+  KernelCatalogue catalogue_;
   std::vector<double> rate_alone_;    // by OperationId; 0: no profile
   std::set<OperationId> unprofiled_;  // that have not ended
   RememberingDrain drain_;

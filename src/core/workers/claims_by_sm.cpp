@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-/// Where there are more, most SMs are of a kind of their own.
+/// With more kinds of SMs than this, most SMs differ from all others.
 constexpr std::size_t most_kinds = 16;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all launches want and have, SM by SM. Most SMs are like others: to share out one takes some hundred nanoseconds,
-// and room is shared out at every plan and every look.
+// The requests and the workers of all launches, SM by SM. Most SMs are alike: sharing out one takes some hundred
+// nanoseconds, and residency is shared out at every plan and every poll.
 #pragma once
 
 #include <span>
@@ -17,10 +17,10 @@ class ClaimsBySm {
   std::size_t sms() const { return static_cast<std::size_t>(device.sms); }
   std::size_t size() const { return launches.size(); }
 
-  /// An SM up to this one on which everybody wants and has the same.
+  /// The first SM with the same requests and workers of all launches; this one if there is none before it.
   std::size_t first_like(std::size_t sm) const { return first_like_[sm]; }
 
-  /// One place on every SM is much more than a launch of a few blocks needs, if it finds some that nobody else wants.
+  /// One place on every SM is much more than a launch of a few blocks needs, if it finds unrequested places on some.
   bool is_small(std::size_t rank) const { return launches[rank].unclaimed < device.sms; }
   bool is_any_small() const;
 

@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-/// The SMs for which nobody waits yet.
+/// The SMs that no selected launch waits for.
 class UnsoughtSms {
  public:
   explicit UnsoughtSms(std::size_t sms) : is_unsought_(sms, 1), left_(sms) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which launches room has to be shared out among. Where a hundred wait, most can only wait: to share out room among all
-// of them, at every plan and every look, would take longer than a short launch does.
+// Selects the launches among which residency is shared out. Where a hundred wait, most can only wait: sharing out among
+// all of them, at every plan and every poll, would take longer than a short launch does.
 #pragma once
 
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace gpushare {
 
-/// A launch that might have a use for room.
+/// A launch that may need residency.
 struct RoomSeeker {
   bool has_begun = false;
   std::span<const int> wanted{};  ///< workers, by SM
 };
 
-/// The places in `ranked` of those who matter, in rank order: who has begun; of the others the first ones that want
-/// anything, `most` less those who have begun, but at least `least`; and whoever wants an SM for which none of these
-/// waits.
+/// The selected places in `ranked`, in rank order: the launches that have begun; of the others the first ones that want
+/// workers, `most` less the number that have begun, but at least `least`; and each that wants an SM for which none of
+/// these waits.
 std::vector<std::size_t> contenders(std::span<const RoomSeeker> ranked, std::size_t most, std::size_t least);
 
 }  // namespace gpushare

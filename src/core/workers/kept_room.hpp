@@ -7,8 +7,8 @@
 
 namespace gpushare {
 
-/// The claim of a launch that runs whole on room that was kept for it. Where its blocks are nobody sees: they are taken
-/// to fill the last SMs, for there policies keep SMs free. It wants no more than that.
+/// The request of an admitted launch, which runs in its original form on reserved SMs. The places of its blocks are
+/// unknown; they are assumed to fill the last SMs, where policies reserve SMs. It requests no more than that.
 inline RoomClaim on_kept_room(RoomClaim claim) {
   claim.present.assign(claim.wanted.size(), 0);
   for (std::size_t sm = claim.wanted.size(); sm-- > 0;) {

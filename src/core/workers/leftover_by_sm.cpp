@@ -26,13 +26,13 @@ std::size_t LeftoverBySm::add(const Leftover& leftover) {
   return entries_.size() - 1;
 }
 
-void LeftoverBySm::turn_to(const RoomClaim& launch) {
+void LeftoverBySm::select(const RoomClaim& launch) {
   launch_ = &launch;
-  ++turn_;
+  ++selection_;
 }
 
-LeftoverBySm::Entry& LeftoverBySm::in_turn(std::size_t number) {
-  Entry& entry = entries_[number];
+LeftoverBySm::LeftoverEntry& LeftoverBySm::in_turn(std::size_t number) {
+  LeftoverEntry& entry = entries_[number];
   if (entry.turn == turn_) return entry;
   entry.turn = turn_;
   entry.places = not_counted;
@@ -42,13 +42,13 @@ LeftoverBySm::Entry& LeftoverBySm::in_turn(std::size_t number) {
 }
 
 int LeftoverBySm::places(std::size_t sm) {
-  Entry& entry = in_turn(entry_of_[sm]);
+  LeftoverEntry& entry = in_turn(entry_of_[sm]);
   if (entry.places == not_counted) entry.places = entry.leftover.places(*launch_, sm);
   return entry.places;
 }
 
 void LeftoverBySm::take(std::size_t sm, int blocks) {
-  Entry& before = in_turn(entry_of_[sm]);
+  LeftoverEntry& before = in_turn(entry_of_[sm]);
   if (before.taken == blocks) {
     entry_of_[sm] = before.without_them;
     return;
@@ -66,7 +66,7 @@ void LeftoverBySm::Leftover::take(const RoomClaim& launch, int blocks) {
   narrowest = std::min(narrowest, launch.split);
 }
 
-/// For one who has blocks of its own there.
+/// For a launch that has blocks there.
 int LeftoverBySm::Leftover::places(const RoomClaim& launch, std::size_t sm) const {
   if (narrowest < launch.split) return 0;
   if (launch.present[sm] == 0) return room.count(launch.block, launch.wanted[sm]);

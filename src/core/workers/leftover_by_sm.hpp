@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left of each SM beside all that anybody has there or wants. SMs on which everybody wants and has the same
-// share an entry, until somebody takes room on some of them: to count the places of one takes tens of nanoseconds.
+// The free resources of each SM beside all that launches have there or request. SMs that are alike in this share an
+// entry, until a launch takes places on some of them: counting the places of one SM takes tens of nanoseconds.
 #pragma once
 
 #include <limits>
@@ -14,38 +14,38 @@ namespace gpushare {
 
 class LeftoverBySm {
  public:
-  /// Beside what is there, and what launches that are not small will have.
+  /// Starts with the present workers, and the requests of the launches that are not small.
   LeftoverBySm(const ClaimsBySm& claims, std::span<const Need> needs);
 
-  /// From now on places are those of this launch, and it is who takes them.
-  void turn_to(const RoomClaim& launch);
+  /// Selects the launch that places are counted for and taken by.
+  void select(const RoomClaim& launch);
   int places(std::size_t sm);
   void take(std::size_t sm, int blocks);
 
  private:
   struct Leftover {
     SmRoom room;
-    Bytes narrowest{std::numeric_limits<std::int64_t>::max()};  // split of those who will be there
+    Bytes narrowest{std::numeric_limits<std::int64_t>::max()};  // split of the launches that will be there
 
     void take(const RoomClaim& launch, int blocks);
     int places(const RoomClaim& launch, std::size_t sm) const;
   };
   static constexpr int not_counted = -1;
-  struct Entry {
+  struct LeftoverEntry {
     Leftover leftover;
-    int turn = 0;  // of whom the following is
+    int selection = 0;  // the following fields belong to this one
     int places = not_counted;
-    int taken = 0;             // last
-    std::size_t without_them;  // the entry without so many
+    int taken = 0;             // by the last take()
+    std::size_t without_them;  // the entry without these
   };
 
   std::size_t add(const Leftover& leftover);
-  Entry& in_turn(std::size_t entry);
+  LeftoverEntry& in_turn(std::size_t entry);
 
-  std::vector<Entry> entries_;
+  std::vector<LeftoverEntry> entries_;
   std::vector<std::size_t> entry_of_;  // by SM
   const RoomClaim* launch_ = nullptr;
-  int turn_ = 0;
+  int selection_ = 0;
 };
 
 }  // namespace gpushare

@@ -7,7 +7,7 @@
 namespace gpushare {
 namespace {
 
-constexpr std::size_t own_part = 4;  // of all SMs at most a quarter is emptied
+constexpr std::size_t own_part = 4;  // at most a quarter of all SMs is emptied
 
 bool is_small(const RoomClaim& launch) {
   return launch.unclaimed > 0 && launch.unclaimed < static_cast<std::int64_t>(launch.wanted.size());
@@ -15,13 +15,13 @@ bool is_small(const RoomClaim& launch) {
 
 bool is_there(const RoomClaim& launch, std::size_t sm) { return launch.present[sm] > 0; }
 
-/// Where the blocks of one that nobody sees are, nobody could say.
+/// Without known places of its blocks this cannot be predicted.
 bool leaves_soon(const RoomClaim& launch) {
   if (!launch.is_seen) return launch.unclaimed == 0;
   return launch.leaves_soon || std::ranges::all_of(launch.present, [](int workers) { return workers == 0; });
 }
 
-/// By SM: is nobody there?
+/// By SM: has it no blocks?
 std::vector<char> idle_sms(std::span<const RoomClaim> launches, std::size_t sms) {
   std::vector<char> idle(sms, 1);
   for (const RoomClaim& launch : launches) {
@@ -32,21 +32,21 @@ std::vector<char> idle_sms(std::span<const RoomClaim> launches, std::size_t sms)
   return idle;
 }
 
-/// Would SMs on which nobody is hold it? Then nobody need leave.
+/// Would the idle SMs hold the launch? Then no other launch need leave.
 bool finds_places(const std::vector<char>& idle, const RoomClaim& launch) {
   std::int64_t places = 0;
   for (std::size_t sm = 0; sm < idle.size(); ++sm) places += idle[sm] != 0 ? launch.wanted[sm] : 0;
   return places >= launch.unclaimed;
 }
 
-/// The first rank behind which all leave soon.
+/// The first rank after which all launches leave soon.
 std::size_t first_to_be_let_by(std::span<const RoomClaim> launches) {
   std::size_t rank = launches.size();
   while (rank > 0 && leaves_soon(launches[rank - 1])) --rank;
   return rank == 0 ? 0 : rank - 1;
 }
 
-/// Takes SMs one by one, from the last on.
+/// Takes SMs one by one, starting with the last.
 class OwnSms {
  public:
   explicit OwnSms(std::size_t sms) : next_(sms), left_(std::max<std::size_t>(1, sms / own_part)) {}
@@ -72,7 +72,7 @@ class OwnSms {
   }
 
  private:
-  std::size_t next_;  // those from here on are given away, or can be no one's
+  std::size_t next_;  // the SMs from here on are assigned, or cannot be emptied
   std::size_t left_;
 };
 

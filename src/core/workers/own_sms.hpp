@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SMs of their own for launches of a few blocks that run as they were written.
+// Dedicated SMs for launches of a few blocks that run in their original form.
 //
 // An SM serves the warps of its oldest blocks first (docs/results/shared-sms.md), and workers are as old as their
 // launch. A block of 12 us beside seven of a Mandelbrot set may take 700 us: until those leave. So where workers leave
@@ -14,8 +14,8 @@
 
 namespace gpushare {
 
-/// Changes the claims of fleeting launches that would have somebody leave. In rank order, as for make_room(). Who comes
-/// when a quarter of the SMs is given away so waits for those before, which are over soon.
+/// Changes the requests of fast-ending launches that would make others leave. In rank order, as for make_room(). Once a
+/// quarter of the SMs is assigned in this way, further ones wait for the earlier ones, which end soon.
 void claim_own_sms(std::vector<RoomClaim>& launches);
 
 }  // namespace gpushare

@@ -15,14 +15,14 @@ PlacesByRank::PlacesByRank(const ClaimsBySm& claims, std::span<const Need> needs
 void PlacesByRank::count(std::span<const Need> needs, std::size_t sm) {
   const Bytes division = divided(claims_.launches, sm);
   SmRoom room(claims_.device.per_sm);
-  bool somebody_is_there = false;
+  bool is_occupied = false;
   for (std::size_t rank = 0; rank < claims_.size(); ++rank) {
     const RoomClaim& launch = claims_.launches[rank];
-    const bool is_let_in = !somebody_is_there || launch.split <= division;
+    const bool may_enter = !is_occupied || launch.split <= division;
     const int fits = room.count(launch.block, launch.wanted[sm]) - launch.present[sm];
-    places_[sm * claims_.size() + rank] = is_let_in ? std::max(0, fits) : 0;
+    places_[sm * claims_.size() + rank] = may_enter ? std::max(0, fits) : 0;
     room.take(launch.block, room.count(launch.block, held(launch, needs[rank], sm)));
-    somebody_is_there |= launch.present[sm] > 0;
+    is_occupied |= launch.present[sm] > 0;
   }
 }
 

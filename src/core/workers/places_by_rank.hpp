@@ -9,7 +9,7 @@
 
 namespace gpushare {
 
-/// How many more each launch could have on an SM if all who rank behind it were gone.
+/// How many more places each launch would have on an SM without the launches that rank behind it.
 class PlacesByRank {
  public:
   PlacesByRank(const ClaimsBySm& claims, std::span<const Need> needs);

@@ -26,14 +26,14 @@ std::optional<std::size_t> enough_from(std::int64_t lacking, std::size_t sms, co
   return lacking > 0 ? std::nullopt : std::optional(sm);
 }
 
-/// Does anybody behind it want less shared memory?
-bool may_be_kept_out(std::span<const RoomClaim> launches, std::size_t rank) {
+/// Does any launch behind it request less shared memory?
+bool may_be_blocked(std::span<const RoomClaim> launches, std::size_t rank) {
   return std::ranges::any_of(launches.subspan(rank + 1),
                              [&](const RoomClaim& behind) { return behind.split < launches[rank].split; });
 }
 
-/// A small launch that keeps its need will have a place on every SM, and use a few of them: the others are for launches
-/// of its kind that rank behind it. If each of twenty had its own, nobody else would have any.
+/// A small launch that keeps its need will have a place on every SM and use a few of them: the others serve launches of
+/// its kind that rank behind it. If each of twenty had separate places, none would be left for other launches.
 class PlacesOfSmall {
  public:
   void keep(const RoomClaim& launch, const Need& need) {
@@ -41,27 +41,27 @@ class PlacesOfSmall {
     for (std::size_t sm = 0; sm < launch.wanted.size(); ++sm) {
       made += std::max(0, std::min(launch.wanted[sm], need.per_sm) - launch.present[sm]);
     }
-    kept_.push_back({&launch, made - launch.unclaimed});
+    spares_.push_back({&launch, made - launch.unclaimed});
   }
 
   bool take(const RoomClaim& launch) {
-    const auto enough = std::ranges::find_if(kept_, [&](const Kept& kept) {
+    const auto enough = std::ranges::find_if(kept_, [&](const KeptPlaces& kept) {
       return kept.left >= launch.unclaimed && kept.by->block == launch.block && kept.by->wanted == launch.wanted;
     });
-    if (enough == kept_.end()) return false;
+    if (enough == spares_.end()) return false;
     enough->left -= launch.unclaimed;
     return true;
   }
 
  private:
-  struct Kept {
+  struct KeptPlaces {
     const RoomClaim* by;
     std::int64_t left;
   };
-  std::vector<Kept> kept_;
+  std::vector<KeptPlaces> kept_;
 };
 
-/// Small launches in rank order: each takes places that nobody else wants, or those of another one, or keeps its need.
+/// Small launches in rank order: each takes unrequested places, or those of another small one, or keeps its need.
 void find_spare_room(const ClaimsBySm& claims, std::span<Need> needs) {
   if (!claims.is_any_small()) return;
   LeftoverBySm leftover(claims, needs);
@@ -73,12 +73,12 @@ void find_spare_room(const ClaimsBySm& claims, std::span<Need> needs) {
       needs[rank] = {};
       continue;
     }
-    leftover.turn_to(launch);
+    leftover.select(launch);
     const auto places_on = [&](std::size_t sm) { return leftover.places(sm); };
     const auto from = enough_from(launch.unclaimed, claims.sms(), places_on);
     if (from) {
       needs[rank] = {};
-    } else if (launch.is_seen && !may_be_kept_out(claims.launches, rank)) {
+    } else if (launch.is_seen && !may_be_blocked(claims.launches, rank)) {
       places_of_small.keep(launch, needs[rank]);  // else it has SMs emptied, and no more than it needs itself
     }
     std::int64_t lacking = launch.unclaimed;
@@ -95,14 +95,14 @@ void find_sms_to_empty(const ClaimsBySm& claims, std::span<Need> needs) {
   for (std::size_t rank = 0; rank < claims.size(); ++rank) {
     const RoomClaim& launch = claims.launches[rank];
     const std::int64_t wanted = std::reduce(launch.wanted.begin(), launch.wanted.end(), std::int64_t{0});
-    if (needs[rank].per_sm == 0 || launch.unclaimed >= wanted || !may_be_kept_out(claims.launches, rank)) continue;
+    if (needs[rank].per_sm == 0 || launch.unclaimed >= wanted || !may_be_blocked(claims.launches, rank)) continue;
     if (!places) places.emplace(claims, needs);
     const auto places_on = [&](std::size_t sm) { return places->on(sm, rank); };
     needs[rank].emptied_from = enough_from(launch.unclaimed, claims.sms(), places_on).value_or(0);
   }
 }
 
-/// Launches of a kind often follow each other in rank, and nothing changes between them.
+/// Launches of a kind often follow each other in rank, and their results are equal.
 class RoomInRankOrder {
  public:
   explicit RoomInRankOrder(const SmRoom& room) : room_(room) {}
@@ -131,39 +131,39 @@ class RoomInRankOrder {
   int count_ = 0;
 };
 
-/// Says for each launch whether the hardware may place a worker there, too.
+/// Decides for each launch whether the hardware may place a worker there, too.
 void share_out(RoomInRankOrder room, std::size_t sm, std::span<const RoomClaim> launches, std::span<const Need> needs,
                std::span<Allowance> allowed, std::span<char> is_open) {
   const Bytes division = divided(launches, sm);
-  bool somebody_lacks_room = false;
-  bool somebody_stays = false;
-  Bytes kept_out;  // are those who want the L1 cache divided for less than this
+  bool any_lacks_places = false;
+  bool any_stays = false;
+  Bytes blocked_split;  // launches with an L1 split for less than this
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
     const RoomClaim& launch = launches[rank];
-    const bool changes_nothing = needs[rank].per_sm == 0 && launch.present[sm] == 0 && !somebody_lacks_room;
+    const bool changes_nothing = needs[rank].per_sm == 0 && launch.present[sm] == 0 && !any_lacks_places;
     if (changes_nothing) continue;
-    const bool is_kept_out = launch.split < kept_out;
-    if (somebody_lacks_room) {
-      allowed[rank].workers[sm] = is_kept_out ? 0 : room.count(launch.block, launch.wanted[sm]);
+    const bool is_blocked = launch.split < blocked_split;
+    if (any_lacks_places) {
+      allowed[rank].workers[sm] = is_blocked ? 0 : room.count(launch.block, launch.wanted[sm]);
     }
-    const int wants_held = is_kept_out ? 0 : held(launch, needs[rank], sm);
+    const int wants_held = is_blocked ? 0 : held(launch, needs[rank], sm);
     const int holds = wants_held == 0 ? 0 : room.count(launch.block, wants_held);
-    const bool lacks_room = launch.present[sm] < std::min(launch.wanted[sm], needs[rank].per_sm);
-    const bool waits_for_empty_sm = lacks_room && holds > 0 && division < launch.split && !somebody_stays;
+    const bool lacks_places = launch.present[sm] < std::min(launch.wanted[sm], needs[rank].per_sm);
+    const bool waits_for_empty_sm = lacks_places && holds > 0 && division < launch.split && !any_stays;
     if (waits_for_empty_sm && launch.is_seen && sm >= needs[rank].emptied_from) {
-      kept_out = std::max(kept_out, launch.split);
+      blocked_split = std::max(blocked_split, launch.split);
     }
     room.take(launch.block, holds);
-    somebody_lacks_room |= lacks_room;
-    somebody_stays |= launch.present[sm] > 0 && holds > 0;
+    any_lacks_places |= lacks_places;
+    any_stays |= launch.present[sm] > 0 && holds > 0;
   }
   for (std::size_t rank = 0; rank < launches.size(); ++rank) {
     is_open[rank] = allowed[rank].workers[sm] > 0 || room.fits(launches[rank].block) ? 1 : 0;
   }
 }
 
-/// By SM, the first one for which the answer is the same: everybody wants and has the same there, and the same launches
-/// may have it emptied.
+/// By SM, the first one with the same result: the requests and workers of all launches are the same there, and the same
+/// launches may have it emptied.
 std::vector<std::size_t> representatives(const ClaimsBySm& claims, std::span<const Need> needs) {
   std::vector<std::size_t> found(claims.sms());
   std::vector<std::size_t> last(claims.sms());  // by the first of its kind

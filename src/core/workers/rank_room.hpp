@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks among launches whose blocks are there already. A block scheduler in hardware would give every slot that falls
-// free to whoever ranks first; workers keep their slots. So where a launch lacks room, those that rank behind it have
-// to make some: they get smaller quotas until it has its place.
+// Enforces ranks among launches that have blocks on the GPU already. A block scheduler in hardware would give every
+// free slot to the launch that ranks first; workers keep their slots. So where a launch lacks places, those that rank
+// behind it get smaller quotas until it has its places.
 //
 // An SM's L1 cache is divided when the first block comes to it, and mostly takes none that wants more of it to be
 // shared memory before the last one has left (docs/results/simulator-accuracy.md). So where that keeps
@@ -17,16 +17,16 @@
 
 namespace gpushare {
 
-/// What one launch wants and has.
+/// The request of a launch, and its workers.
 struct RoomClaim {
   BlockFootprint block{};
   std::vector<int> wanted{};   ///< workers, by SM
   std::vector<int> present{};  ///< workers, by SM
-  std::int64_t unclaimed = 0;  ///< tasks that nobody works on yet: a launch needs no more workers than that
+  std::int64_t unclaimed = 0;  ///< unclaimed tasks: a launch needs no more workers than that
   Bytes split{};               ///< how it wants an SM's L1 cache divided: shared_memory_split()
-  bool is_seen = true;         ///< does `present` tell where its blocks are? Else nobody could say what keeps it out
-  bool is_fleeting = false;    ///< it is over before anybody could see where its blocks are
-  bool leaves_soon = false;    ///< told to leave, its workers are gone within some tens of microseconds
+  bool is_seen = true;         ///< is `present` known? Else it is unknown what blocks the launch
+  bool is_fleeting = false;    ///< it ends before a poll could show the places of its blocks
+  bool leaves_soon = false;    ///< its workers leave within some tens of microseconds after an order
   friend bool operator==(const RoomClaim&, const RoomClaim&) = default;
 };
 
@@ -37,7 +37,7 @@ struct Allowance {
   int open_sms = 0;
 };
 
-/// What each launch may have. Launches in rank order.
+/// The grant of each launch. Launches in rank order.
 std::vector<Allowance> make_room(const Device& device, std::span<const RoomClaim> launches);
 
 }  // namespace gpushare

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What make_room() said last. Room is shared out after every plan and every look, and most of them change nothing that
-// matters to it: the same launches want the same, with the same workers in the same places.
+// Caches the last result of make_room(). Residency is shared out after every plan and every poll, and most of them
+// change nothing that matters: the same requests, with the same workers in the same places.
 #pragma once
 
 #include <span>

@@ -9,15 +9,15 @@
 
 namespace gpushare {
 
-/// A launch whose workers are on the GPU or wait for it.
+/// A launch with workers that are on the GPU or wait for it.
 struct LevelInUse {
   int rank = 0;
   int level = 0;  ///< 0 is the most urgent
 };
 
 /// The level for workers of this rank, among `levels` of them: behind or beside all that rank before it, before all
-/// that rank behind it. Where both cannot be, it does not overtake. It is the least urgent such level, to leave room
-/// for who comes next. Who has the same rank, such as the launch's own workers, does not hold it back.
+/// that rank behind it. Where both cannot be, it does not overtake. It is the least urgent such level, to leave levels
+/// for later launches. Workers of the same rank, such as the launch's earlier ones, do not restrict it.
 inline int level_for(int rank, std::span<const LevelInUse> in_use, int levels) {
   int level = levels - 1;
   int behind = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many workers to launch, and how they should claim. The hardware places workers where it likes, and one that finds
-// no place on its SM leaves at once; so a launch that wants workers on some SMs only asks for more than it needs there,
-// looks again, and asks for the rest, with more at each try (worker_tries.hpp).
+// How many workers to launch, and how they should claim. The hardware chooses the SMs of workers, and one that finds no
+// place on its SM leaves at once; so a launch that wants workers on some SMs only asks for more than it needs there,
+// polls the tables, and asks for the rest, with more at each try (worker_tries.hpp).
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,10 @@
 
 namespace gpushare {
 
-/// What a launch wants and has, in workers.
+/// The requested and the present workers of a launch.
 struct WorkerDemand {
   int wanted = 0;       ///< sum over the SMs
-  int missing = 0;      ///< sum over the SMs of what is wanted there and not present
+  int missing = 0;      ///< sum over the SMs of requested workers that are not present
   int lacking_sms = 0;  ///< SMs where some are missing
 
   void add_sm(int wanted_here, int present) {
@@ -26,10 +26,9 @@ struct WorkerDemand {
   }
 };
 
-/// How many workers to launch so that the missing ones come about if the hardware spreads them evenly over the SMs that
-/// have room. Of fewer workers than there are SMs none may come to some of these, again and again (WorkerTries). Never
-/// more than fill the GPU twice: those that find no place have to leave again, and until they have had their turn the
-/// launch has not ended.
+/// The number of workers to launch so that the missing ones come about if the hardware spreads them evenly over the SMs
+/// with free places. With fewer workers than SMs some SMs may get none, again and again (WorkerTries). Never more than
+/// fill the GPU twice: workers without a place have to leave again, and the launch does not end before they have run.
 inline int workers_to_launch(const WorkerDemand& demand, int open_sms, int sms, int max_residency) {
   if (demand.missing == 0) return 0;
   const int spread = std::max(1, (open_sms + demand.lacking_sms - 1) / demand.lacking_sms);

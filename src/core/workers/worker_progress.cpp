@@ -79,7 +79,7 @@ void WorkerProgress::take_totals(const WorkerLook& look) {
 
 void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now,
                                     std::vector<Event>& events) {
-  OnSm& sm = per_sm_[index(id)];
+  SmProgressCount& sm = per_sm_[index(id)];
   const std::int64_t claimed = std::max(blocks_ - unclaimed_, done_);
   const bool any_to_run = unclaimed_ > 0 || claimed > started_;
   const std::int64_t places = std::max<std::int64_t>(any_to_run ? order.quota : 0, sm.running);
@@ -105,18 +105,17 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
 }
 
 void WorkerProgress::end_what_nobody_runs(SmId id) {
-  OnSm& sm = per_sm_[index(id)];
+  SmProgressCount& sm = per_sm_[index(id)];
   const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
-  // An end shows how long a block takes, which nobody knows before the first one.
+  // An end shows the duration of a block, which is unknown before the first one.
   if (!all_hold_places || done_ == 0) return;
-  const std::int64_t nobody_runs =
-      std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
-  sm.shift += nobody_runs;
-  owed_ += nobody_runs;
+  const std::int64_t idle = std::max<std::int64_t>(0, sm.started - sm.done - sm.shift - workers_by_sm_[index(id)]);
+  sm.shift += idle;
+  owed_ += idle;
 }
 
 void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events) {
-  OnSm& sm = per_sm_[index(id)];
+  SmProgressCount& sm = per_sm_[index(id)];
   end_what_nobody_runs(id);
   const std::int64_t ended = finished() ? sm.started : std::min(sm.done + sm.shift, sm.started);
   end(id, ended - sm.ended, sm.block_time, now, events);
@@ -124,7 +123,7 @@ void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events)
 
 bool WorkerProgress::is_due(std::size_t id, const WorkerSm& counted, Report report) const {
   if (report == Report::Everything || finished()) return true;
-  const OnSm& sm = per_sm_[id];
+  const SmProgressCount& sm = per_sm_[id];
   // A worker that leaves counts itself out before it tells what it has done.
   const bool has_left_blocks = counted.tasks_done > sm.done && sm.started - sm.ended > counted.workers;
   return static_cast<int>(counted.workers) != workers_by_sm_[id] || (sm.done == 0 && counted.tasks_done > 0) ||
@@ -149,7 +148,7 @@ void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event
 }
 
 void WorkerProgress::finish(Time now, std::vector<Event>& events) {
-  GPUSHARE_EXPECT(done_ > 0, "a look has shown some tasks done");
+  GPUSHARE_EXPECT(done_ > 0, "a poll has shown some tasks done");
   std::vector<WorkerSm> table = last_;
   const double growth = static_cast<double>(blocks_) / static_cast<double>(done_);
   std::int64_t seen = 0;
@@ -170,7 +169,7 @@ void WorkerProgress::finish(Time now, std::vector<Event>& events) {
 
 void WorkerProgress::end_rest(Time now, std::vector<Event>& events) {
   for (std::size_t sm = 0; sm < per_sm_.size(); ++sm) {
-    const OnSm& counted = per_sm_[sm];
+    const SmProgressCount& counted = per_sm_[sm];
     end(static_cast<SmId>(sm), counted.started - counted.ended, counted.block_time, now, events);
   }
 }

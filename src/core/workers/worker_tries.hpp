@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many workers a launch asks for from try to try. The hardware fills SMs in an order of its own: as many workers as
-// before come to the same SMs as before, and where the launch may have none there, they leave as before. That is so of
-// a launch with fewer blocks than the GPU has SMs, as it asks for few. So while some are missing, each try is larger
-// than the last one, up to as many as fill the GPU: of those, some come to every SM that has room.
+// The number of workers that a launch asks for from try to try. The hardware fills SMs in a fixed order: the same
+// number of workers comes to the same SMs again, and where the launch may have none there, they leave again. This
+// happens to launches with fewer blocks than the GPU has SMs, which ask for few. So while workers are missing, each try
+// is larger than the last one, up to as many as fill the GPU: some of those come to every SM that has room.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +20,13 @@ class WorkerTries {
     return std::max(usual, static_cast<int>(std::min<std::int64_t>(wanted, places)));
   }
 
-  /// A look has shown that none is missing: the next time that some are, the usual number is tried first.
+  /// A poll has shown that none is missing: the next time that some are, the usual number is tried first.
   void have_found_places() { growth_ = 1; }
 
  private:
-  /// A try takes a launch and a look, some 15 us, and the patience behind it grows; one more worker that leaves again
-  /// takes a place for some microseconds. From one worker to one for each of 132 SMs it is four tries more; to double
-  /// the number would take eight.
+  /// A try takes a launch and a poll, some 15 us, and the patience behind it grows; one more worker that leaves again
+  /// takes a place for some microseconds. From one worker to one for each of 132 SMs it takes four more tries; with a
+  /// factor of two it would take eight.
   static constexpr std::int64_t growth_of_a_try = 4;
 
   std::int64_t growth_ = 1;

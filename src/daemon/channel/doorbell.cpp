@@ -16,7 +16,7 @@ std::pair<Doorbell, FileDescriptor> Doorbell::make() {
 
 void Doorbell::ring() const noexcept {
   const char one = 1;
-  // Whether it fails is of no interest: a full socket wakes the other side, and one that is gone is noticed on hearing.
+  // Errors do not matter: a full socket wakes the other side, and a closed one is noticed when hearing.
   static_cast<void>(::send(end_.number(), &one, 1, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 

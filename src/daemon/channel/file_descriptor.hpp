@@ -11,12 +11,12 @@
 
 namespace gpushare::daemon {
 
-/// Throws what the last system call has failed with.
+/// Throws the error of the last system call.
 [[noreturn]] inline void throw_errno(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// An open file, closed with its owner.
+/// An open file, closed by the destructor.
 class FileDescriptor {
  public:
   FileDescriptor() = default;
@@ -30,7 +30,7 @@ class FileDescriptor {
     if (number_ >= 0) ::close(number_);
   }
 
-  /// Another descriptor of a file that somebody else goes on owning. Programs started later do not inherit it.
+  /// Another descriptor of a file that stays with its present owner. Programs started later do not inherit it.
   static FileDescriptor duplicate(int number) {
     const int copy = ::fcntl(number, F_DUPFD_CLOEXEC, 0);
     if (copy < 0) throw_errno("descriptor " + std::to_string(number));

@@ -21,7 +21,7 @@ void ForkGuard::before_fork() { list_mutex.lock(); }
 void ForkGuard::in_parent() { list_mutex.unlock(); }
 
 void ForkGuard::in_child() {
-  // Nothing here but what a signal handler may do: other threads may have held any lock when they vanished.
+  // Only calls that a signal handler may make: other threads may have held any lock when they vanished.
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   for (ForkGuard* guard = first; guard != nullptr; guard = guard->next_) {
     guard->is_in_child_ = true;

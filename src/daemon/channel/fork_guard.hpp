@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A forked process has its parent's memory but none of its threads, and shares its rings: two writers would destroy
-// them. So what belongs to the parent is unusable in the child; and the child lets go of the doorbell, or the worker
-// would not notice the end of the parent while the child lives.
+// them. So the parent's ports are unusable in the child; and the child closes the doorbell, or the worker would not
+// notice the end of the parent while the child lives.
 #pragma once
 
 namespace gpushare::daemon {

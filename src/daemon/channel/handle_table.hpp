@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one client may name. A handle is a place in this client's own table and the generation of what lies there, so a
-// handle that was forged, freed or given to another client is an error and never somebody else's memory.
+// The objects that one client may name. A handle is a place in this client's table and the generation of the entry
+// there, so a handle that was forged, freed or made for another client is an error, and never reaches another client's
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace gpushare::daemon {
 
 using Handle = std::uint64_t;  ///< 0 is never one
 
-/// Entries come and go by control messages while the data plane looks them up: all of it may be called from any
-/// thread. Whoever has looked an entry up keeps it alive.
+/// Control messages add and remove entries while the data plane reads them: any thread may make any call. An entry that
+/// has been found stays alive as long as it is in use.
 template <typename Entry>
 class HandleTable {
  public:
@@ -46,16 +47,16 @@ class HandleTable {
     return slots_[place_of(handle)].entry;
   }
 
-  /// The same; what has been looked up already stays as long as it is in use.
+  /// The same; an entry that has been found already stays alive as long as it is in use.
   std::shared_ptr<const Entry> remove(Handle handle) {
     const std::lock_guard lock(mutex_);
     const std::uint32_t place = place_of(handle);
-    // A place whose generations are used up is not used again.
+    // A place with no generations left is not used again.
     if (++slots_[place].generation != 0) free_.push_back(place);
     return std::exchange(slots_[place].entry, nullptr);
   }
 
-  /// All of them, which the table then has no more.
+  /// Removes and returns all entries.
   std::vector<std::shared_ptr<const Entry>> clear() {
     const std::lock_guard lock(mutex_);
     std::vector<std::shared_ptr<const Entry>> all;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be wrong with the process at the other end. What is wrong with a single command is an InvalidInput, which
-// ends that job and nothing else.
+// Errors of the process at the other end. An error in a single command is an InvalidInput, which ends that job and
+// nothing else.
 #pragma once
 
 #include <stdexcept>
 
 namespace gpushare::daemon {
 
-/// The other side broke the protocol: whatever it says next cannot be trusted. Its port is closed.
+/// The other side broke the protocol: nothing that it sends from now on can be trusted. Its port is closed.
 struct PeerViolation : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -7,7 +7,7 @@
 
 namespace gpushare::daemon {
 
-/// Where a ring lies.
+/// The place of a ring.
 struct RingPlace {
   RingControl* control = nullptr;
   std::span<std::byte> bytes;

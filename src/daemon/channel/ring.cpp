@@ -71,7 +71,7 @@ Sleeper RingWriter::take_sleeper() {
 
 void RingWriter::wake(std::atomic<std::uint32_t>& word) {
   static_assert(sizeof(word) == sizeof(std::uint32_t));
-  ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);  // fails only where nobody can sleep
+  ::syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);  // fails only where no thread can sleep
 }
 
 RingReader::RingReader(RingControl& control, std::span<const std::byte> bytes) : control_(control), bytes_(bytes) {
@@ -83,7 +83,7 @@ void RingReader::copy_out(std::uint64_t position, std::span<std::byte> to) const
   const std::size_t before_end = std::min(to.size(), bytes_.size() - start);
   std::memcpy(to.data(), bytes_.data() + start, before_end);
   std::memcpy(to.data() + before_end, bytes_.data(), to.size() - before_end);
-  // Without this the compiler may read shared memory again where it should look at the copy.
+  // Without this the compiler may read shared memory again instead of the copy.
   asm volatile("" ::: "memory");
 }
 

@@ -8,16 +8,16 @@
 
 namespace gpushare::daemon {
 
-/// Whoever rings has changed something under a lock. The server announces its sleep, then looks at everything under the
-/// same locks, and then sleeps. If it looked before the change, its announcement was before the change too, so ring()
-/// sees it.
+/// The caller of ring() has changed something under a lock. The server announces its sleep, then checks everything
+/// under the same locks, and then sleeps. If its check came before the change, its announcement did too, so ring() sees
+/// it.
 class ServerBell {
  public:
   ServerBell();
   void ring();
   void announce_sleep() { sleeps_.store(true); }
   void cancel_sleep() { sleeps_.store(false); }
-  /// Forgets what has been rung.
+  /// Clears the bell.
   void hear() const;
   int descriptor() const { return event_.number(); }
 

@@ -11,7 +11,7 @@
 namespace gpushare::daemon {
 namespace {
 
-// F_SEAL_SEAL too: else the other side could add F_SEAL_WRITE where nobody expects it.
+// F_SEAL_SEAL too: else the other side could add F_SEAL_WRITE, which this side does not expect.
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 void require_seals(int file) {
@@ -20,7 +20,7 @@ void require_seals(int file) {
   require((seals & size_seals) == size_seals,
           "the shared memory's size is not sealed: add F_SEAL_SHRINK, F_SEAL_GROW and F_SEAL_SEAL");
   require((seals & F_SEAL_WRITE) == 0, "the shared memory is sealed against writing");
-  // A huge page that cannot be had is a SIGBUS, whatever the size is.
+  // A huge page that is not available raises SIGBUS, whatever the size.
   struct statfs system{};
   if (::fstatfs(file, &system) != 0) throw_errno("fstatfs");
   require(system.f_type == TMPFS_MAGIC, "shared memory of huge pages is not supported: leave MFD_HUGETLB out");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that two processes map. Its size is sealed: a file that its other owner could still shrink would end whoever
-// touches it (SIGBUS), so both sides refuse memory without the seals.
+// Memory that two processes map. Its size is sealed: a file that the other process could still shrink would kill this
+// one at the next access (SIGBUS), so both sides refuse memory without the seals.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ class SharedMemory {
  public:
   /// New memory of zeros; `name` is what /proc shows.
   static SharedMemory create(const char* name, std::size_t bytes);
-  /// Memory that another process has made. Throws InvalidInput unless it is a memfd of small pages whose size is
-  /// sealed and at most `most_bytes`.
+  /// Memory that another process has made. Throws InvalidInput unless it is a memfd of small pages with a sealed size
+  /// of at most `most_bytes`.
   static SharedMemory map(FileDescriptor file, std::size_t most_bytes);
 
   SharedMemory(SharedMemory&& other) noexcept

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies in shared memory between a client and the worker: fixed structs, little-endian, the same for every
-// compiler. A change of anything here is a new `version`.
+// The layouts in shared memory between a client and the worker: fixed structs, little-endian, the same for every
+// compiler. Any change is a new `version`.
 #pragma once
 
 #include <array>
@@ -69,7 +69,7 @@ struct Copy {
 };
 static_assert(sizeof(Copy) == 64);
 
-/// Ends when everything has ended that this client commanded before it.
+/// Ends when all earlier commands of this client have ended.
 struct Fence {
   CommandHeader header;
 };

@@ -343,7 +343,7 @@ TEST(ClientPort, AClosedPortReportsEveryJobOnce) {
   const auto lost = slow.port.abandon();
   ASSERT_EQ(lost.size(), 3u);
   for (std::size_t at = 0; at < 3; ++at) {
-    EXPECT_TRUE(lost[at].completion.is_lost);
+    EXPECT_TRUE(lost[at].result.is_lost);
     EXPECT_EQ(lost[at].owner, &owners[at]);
   }
   EXPECT_TRUE(slow.port.abandon().empty());
@@ -353,7 +353,7 @@ TEST(ClientPort, AClosedPortReportsEveryJobOnce) {
   while (quick.at_worker->statistics().completions < 1) std::this_thread::yield();
   const auto ended = quick.port.abandon();
   ASSERT_EQ(ended.size(), 1u);
-  EXPECT_FALSE(ended.front().completion.is_lost);
+  EXPECT_FALSE(ended.front().result.is_lost);
 }
 
 TEST(ClientPort, FreedArraysWaitForCommandsThatMayNameThem) {

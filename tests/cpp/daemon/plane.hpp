@@ -37,7 +37,7 @@ struct TestClient {
 
   /// Waits for a job that touches memory of this test. ThreadSanitizer does not know that the two sides' mappings are
   /// one memory, so the worker's lock says in addition that one came before the other.
-  std::optional<Completion> wait_for_memory(JobNumber job) {
+  std::optional<JobResult> wait_for_memory(JobNumber job) {
     auto completion = port.wait(job, 20s);
     at_worker->statistics();
     return completion;

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "messages.hpp"
 #include "plane.hpp"
 #include "recorded_run.hpp"
@@ -19,7 +19,7 @@ Session::MakePolicy policy(const std::string& name) {
 }
 
 std::shared_ptr<SessionSink> simulated_session() {
-  return std::make_shared<SessionSink>(paced_device(small_device(2), 0, 1), policy("round-robin"));
+  return std::make_shared<SessionSink>(realtime_device(small_device(2), 0, 1), policy("round-robin"));
 }
 
 /// A client with an application in the session and two kernels: blocks of 10 us, and of 20 ms.
@@ -73,7 +73,7 @@ TEST(SessionSink, ALaunchTakesAsLongAsItsModelSays) {
 }
 
 /// How much later than the first one the second job started.
-std::int64_t apart(const std::optional<Completion>& first, const std::optional<Completion>& second) {
+std::int64_t apart(const std::optional<JobResult>& first, const std::optional<JobResult>& second) {
   return second->started - first->started;
 }
 
@@ -262,9 +262,9 @@ class BreakingPolicy : public Policy {
 };
 
 TEST(SessionSink, JobsOfAFailedSessionCanBeTriedAgain) {
-  const auto sink = std::make_shared<SessionSink>(paced_device(small_device(2), 0, 1), [](std::shared_ptr<const void>) {
-    return std::make_unique<BreakingPolicy>();
-  });
+  const auto sink =
+      std::make_shared<SessionSink>(realtime_device(small_device(2), 0, 1),
+                                    [](std::shared_ptr<const void>) { return std::make_unique<BreakingPolicy>(); });
   PortServer server(sink);
   SessionClient alice(server, *sink, "alice");
   for (int time = 0; time < 2; ++time) {  // one is there when it fails, one comes after that

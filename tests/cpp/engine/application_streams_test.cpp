@@ -42,8 +42,8 @@ TEST(ApplicationStreams, AreFinishedWhenEveryApplicationHasBeenAskedBeyondItsEnd
 TEST(ApplicationStreams, AnOperationKeepsItsIdentityWithoutItsNeighbours) {
   const Workload both = workload_of({launch_of(1, 1), launch_of(1, 1)});
   const Workload only = alone(both, ApplicationId{1});
-  const std::uint64_t in_company = ApplicationStreams(both).next(ApplicationId{1})->identity;
-  EXPECT_EQ(ApplicationStreams(only).next(ApplicationId{0})->identity, in_company);
+  const std::uint64_t beside_others = ApplicationStreams(both).next(ApplicationId{1})->identity;
+  EXPECT_EQ(ApplicationStreams(only).next(ApplicationId{0})->identity, beside_others);
 }
 
 TEST(ApplicationStreams, OperationsDifferInIdentity) {

@@ -49,13 +49,13 @@ TEST(Workload, AWeightMustBePositive) {
   EXPECT_THAT(complaint(workload), naming("weight", 0));
 }
 
-TEST(Workload, AFloorIsAShareOfTheSpeedAlone) {
+TEST(Workload, AMinSpeedIsAShareOfTheSpeedAlone) {
   Workload workload = workload_of({launch_of(1, 100)});
-  workload.applications[0].floor = 0;
-  EXPECT_THAT(complaint(workload), naming("floor", 0));
-  workload.applications[0].floor = 1.5;
-  EXPECT_THAT(complaint(workload), naming("a", "floor", "1.5"));
-  workload.applications[0].floor = 1;
+  workload.applications[0].min_speed = 0;
+  EXPECT_THAT(complaint(workload), naming("min_speed", 0));
+  workload.applications[0].min_speed = 1.5;
+  EXPECT_THAT(complaint(workload), naming("a", "min_speed", "1.5"));
+  workload.applications[0].min_speed = 1;
   EXPECT_NO_THROW(validate(workload, small_device()));
 }
 

@@ -12,7 +12,7 @@
 #include "core/model/errors.hpp"
 #include "core/ordering/ordering_registry.hpp"
 #include "core/policies/registry.hpp"
-#include "core/session/open_run.hpp"
+#include "core/session/open_run/open_run.hpp"
 #include "core/session/session_status.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"

@@ -74,8 +74,8 @@ TEST(Auto, ABegunLaunchGoesOnUnlessTheOtherIsMuchShorter) {
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
 }
 
-TEST(Auto, AFloorExcludesExclusiveSlices) {
-  const PolicyRehearsal run = both_there(alike(4000, 1000), "auto:floor=0.3");
+TEST(Auto, AMinSpeedExcludesExclusiveSlices) {
+  const PolicyRehearsal run = both_there(alike(4000, 1000), "auto:min_speed=0.3");
   EXPECT_LT(run.quotas(0)[0], 8);
   EXPECT_LT(run.quotas(1)[0], 8);
 }

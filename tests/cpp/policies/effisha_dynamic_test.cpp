@@ -30,24 +30,24 @@ PolicyRehearsal rehearsal(const std::vector<int>& priorities, std::string_view p
 }
 
 /// Who was chosen when: application and time in us, for every change.
-std::vector<std::pair<int, std::int64_t>> turns(const Trace& trace) {
-  std::vector<std::pair<int, std::int64_t>> turns;
+std::vector<std::pair<int, std::int64_t>> slices(const Trace& trace) {
+  std::vector<std::pair<int, std::int64_t>> slices;
   for (const Decision& decision : trace.decisions) {
     const int launch = static_cast<int>(decision.plan.shares.front().launch);
-    if (turns.empty() || turns.back().first != launch) {
-      turns.emplace_back(launch, ns(trace.events[decision.after_event].time) / 1000);
+    if (slices.empty() || slices.back().first != launch) {
+      slices.emplace_back(launch, ns(trace.events[decision.after_event].time) / 1000);
     }
   }
-  return turns;
+  return slices;
 }
 
-std::vector<std::pair<int, std::int64_t>> first_turns(const Workload& workload, std::string_view policy) {
-  auto all = turns(record(small_device(), workload, policy));
+std::vector<std::pair<int, std::int64_t>> first_slices(const Workload& workload, std::string_view policy) {
+  auto all = slices(record(small_device(), workload, policy));
   all.resize(std::min<std::size_t>(all.size(), 5));
   return all;
 }
 
-using Turns = std::vector<std::pair<int, std::int64_t>>;
+using Slices = std::vector<std::pair<int, std::int64_t>>;
 
 TEST(AgeingPriority, GrowsByOnePerMillisecondByTwentyAtMost) {
   AgeingPriority priority(3);
@@ -91,23 +91,23 @@ TEST(EffishaDynamic, AHigherPriorityTakesOverAtOnceAndALowerOneWaits) {
 // a: 0 to 3.5 ms (priority 6). b has waited since 0 and has grown from 5 to 7 at 2 ms, which is above a's 6: it takes
 // over for (7 + 1) / 2 = 4 ms. Then nobody is active, the queues change places, and a has its 3.5 ms.
 TEST(EffishaDynamic, AgeingPreempts) {
-  const Turns expected{{0, 0}, {1, 2000}, {0, 6000}};
-  Turns found = first_turns(long_ones({6, 5}), "effisha-dynamic");
+  const Slices expected{{0, 0}, {1, 2000}, {0, 6000}};
+  Slices found = first_slices(long_ones({6, 5}), "effisha-dynamic");
   found.resize(3);
   EXPECT_EQ(found, expected);
 }
 
 // Without that, a has its whole slice, and b, grown to 5 + 3, then has (8 + 1) / 2 = 4.5 ms.
 TEST(EffishaDynamic, AgeingMayWaitForTheEndOfTheSlice) {
-  const Turns expected{{0, 0}, {1, 3500}, {0, 8000}};
-  Turns found = first_turns(long_ones({6, 5}), "effisha-dynamic:ageing=waits");
+  const Slices expected{{0, 0}, {1, 3500}, {0, 8000}};
+  Slices found = first_slices(long_ones({6, 5}), "effisha-dynamic:ageing=waits");
   found.resize(3);
   EXPECT_EQ(found, expected);
 }
 
 TEST(EffishaDynamic, ASliceMayBeOfTheFirstPriority) {
-  const Turns expected{{0, 0}, {1, 3500}, {0, 6500}};
-  Turns found = first_turns(long_ones({6, 5}), "effisha-dynamic:ageing=waits:slice=static");
+  const Slices expected{{0, 0}, {1, 3500}, {0, 6500}};
+  Slices found = first_slices(long_ones({6, 5}), "effisha-dynamic:ageing=waits:slice=static");
   found.resize(3);
   EXPECT_EQ(found, expected);
 }
@@ -116,12 +116,12 @@ TEST(EffishaDynamic, ASliceMayBeOfTheFirstPriority) {
 // and has to wait until b has had (6 + 1) / 2 = 3.5 ms, or is active and 4 (nothing grows while it runs) + 5.
 TEST(EffishaDynamic, TheEvictedBecomeInactiveOrStayActive) {
   const Workload workload = long_ones({4, 0, 9}, {0, 0, 1});
-  Turns found = first_turns(workload, "effisha-dynamic:ageing=waits");
+  Slices found = first_slices(workload, "effisha-dynamic:ageing=waits");
   found.resize(3);
-  EXPECT_EQ(found, (Turns{{0, 0}, {2, 1000}, {1, 6000}}));
-  found = first_turns(workload, "effisha-dynamic:ageing=waits:evicted=active");
+  EXPECT_EQ(found, (Slices{{0, 0}, {2, 1000}, {1, 6000}}));
+  found = first_slices(workload, "effisha-dynamic:ageing=waits:evicted=active");
   found.resize(3);
-  EXPECT_EQ(found, (Turns{{0, 0}, {2, 1000}, {0, 6000}}));
+  EXPECT_EQ(found, (Slices{{0, 0}, {2, 1000}, {0, 6000}}));
 }
 
 TEST(EffishaDynamic, WaitingLaunchesAreServedBeforeTheOthersEnd) {
@@ -161,16 +161,16 @@ TEST(EffishaDynamic, ARequestThatComesAsASliceEndsFindsTheOtherInactive) {
 
 // The same, where the one that comes has the lower priority: the other one's slice has ended all the same.
 TEST(EffishaDynamic, ALowerPriorityThatComesAsASliceEndsIsNext) {
-  const Turns expected{{0, 0}, {1, 4000}, {0, 4500}};
+  const Slices expected{{0, 0}, {1, 4000}, {0, 4500}};
   Workload workload = long_ones({7, 0}, {0, 4});
-  Turns found = first_turns(workload, "effisha-dynamic");
+  Slices found = first_slices(workload, "effisha-dynamic");
   found.resize(3);
   EXPECT_EQ(found, expected);
 }
 
 TEST(EffishaDynamic, OfTwoThatComeAsASliceEndsBothAreActive) {
-  const Turns expected{{0, 0}, {1, 4000}, {2, 4000}, {1, 6000}};
-  Turns found = first_turns(long_ones({7, 2, 3}, {0, 4, 4}), "effisha-dynamic:ageing=waits");
+  const Slices expected{{0, 0}, {1, 4000}, {2, 4000}, {1, 6000}};
+  Slices found = first_slices(long_ones({7, 2, 3}, {0, 4, 4}), "effisha-dynamic:ageing=waits");
   found.resize(4);
   EXPECT_EQ(found, expected);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every policy in the registry must do. A new policy is tested here by being listed there.
+// What every policy in the registry must do, and the skeleton, which is there to be copied. A new policy is tested here
+// by being listed in the registry.
 #include <gtest/gtest.h>
 
+#include "core/policy_support/options.hpp"
 #include "core/trace/metrics.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"
@@ -9,16 +11,27 @@
 
 namespace gpushare {
 
+std::unique_ptr<Policy> make_skeleton(const PolicyOptions& options);  // policies/skeleton.cpp
+
 void PrintTo(const PolicyEntry& policy, std::ostream* out) { *out << policy.name; }
 
 namespace {
 
 using namespace test;
 
+std::vector<PolicyEntry> policies_under_test() {
+  std::vector<PolicyEntry> all(policies().begin(), policies().end());
+  all.push_back(
+      {.name = "skeleton", .summary = "to be copied", .source = "", .is_oracle = false, .make = make_skeleton});
+  return all;
+}
+
 class EveryPolicy : public testing::TestWithParam<PolicyEntry> {
  protected:
+  static std::unique_ptr<Policy> made() { return GetParam().make(PolicyOptions(GetParam().name)); }
+
   Trace under_policy(const Device& device, const Workload& workload, std::uint64_t seed = 1) const {
-    return record(device, workload, GetParam().name, seed);
+    return record(device, workload, *made(), seed);
   }
 };
 
@@ -71,7 +84,7 @@ TEST_P(EveryPolicy, DecidesTheSameAgainFromTheRecordedEvents) {
     const Device device = random_device(dice);
     const Workload workload = random_workload(dice, device, 4);
     const Trace trace = trace_from_bytes(to_bytes(under_policy(device, workload, seed)));
-    EXPECT_EQ(decide_again(trace, device, workload, *make_policy(GetParam().name)), trace.decisions);
+    EXPECT_EQ(decide_again(trace, device, workload, *made()), trace.decisions);
   }
 }
 
@@ -96,7 +109,7 @@ TEST_P(EveryPolicy, GivesTheSameBytesForTheSameSeed) {
 /// Counts how often a policy wants to decide and how often it is asked to.
 class CountingPolicy : public Policy {
  public:
-  explicit CountingPolicy(std::string_view name) : policy_(make_policy(name)) {}
+  explicit CountingPolicy(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
   void observe(const Event& event, const State& state) override { policy_->observe(event, state); }
   bool wants(const Event& event) const override {
     const bool wanted = policy_->wants(event);
@@ -121,19 +134,18 @@ TEST_P(EveryPolicy, IsAskedExactlyWhenItWants) {
   Dice dice(8);
   const Device device = random_device(dice);
   const Workload workload = random_workload(dice, device, 5);
-  CountingPolicy policy(GetParam().name);
+  CountingPolicy policy(made());
   const Trace trace = record(device, workload, policy);
   EXPECT_EQ(policy.decided(), policy.wanted());
   EXPECT_EQ(static_cast<std::size_t>(policy.decided()), trace.decisions.size());
   EXPECT_LT(trace.decisions.size(), trace.events.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryPolicy, testing::ValuesIn(policies().begin(), policies().end()),
-                         [](const auto& each) {
-                           std::string name(each.param.name);
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Registry, EveryPolicy, testing::ValuesIn(policies_under_test()), [](const auto& each) {
+  std::string name(each.param.name);
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace gpushare

@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
-
-#include "core/tuning/sm_shares.hpp"
 #include "hand_written_events.hpp"
 #include "recorded_run.hpp"
 
@@ -151,32 +148,6 @@ TEST(Fair, AnOwnerWithChangingApplicationsGetsNoLargerShare) {
   }
   const Trace trace = record(small_device(12), workload, "fair:period_us=50");
   EXPECT_GE(part_of_first(trace, 7, 300'000), 0.45);
-}
-
-TEST(SmShares, AddUpAndKeepEveryLimit) {
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(seed);
-    Dice dice(seed);
-    const int parts = dice.between(1, 8);
-    const int sms = dice.between(parts, 40);
-    std::vector<double> wanted;
-    std::vector<int> most;
-    for (int i = 0; i < parts; ++i) {
-      wanted.push_back(0.01 + dice.ratio());
-      most.push_back(dice.between(1, sms));
-    }
-    const auto shares = sm_shares(wanted, most, sms);
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-      EXPECT_GE(shares[i], 1);
-      EXPECT_LE(shares[i], most[i]);
-    }
-    const int all = std::accumulate(shares.begin(), shares.end(), 0);
-    EXPECT_EQ(all, std::min(sms, std::accumulate(most.begin(), most.end(), 0)));
-  }
-}
-
-TEST(SmShares, AreProportionalWithoutALimitReached) {
-  EXPECT_THAT(sm_shares(std::vector<double>{1, 1, 2}, std::vector<int>{9, 9, 9}, 8), ElementsAre(2, 2, 4));
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ TEST(Mix, TheCautiousTakeWhatPromisesClearlyMoreOnceTheyHaveFoundIt) {
   EXPECT_LT(length_of(trace), length_of(record(cautious_device(), workload, "even")));
 }
 
-/// What a probe of other parts shows counts as the search does: nobody asked for a floor.
+/// What a probe of other parts shows counts as the search does: nobody asked for a min_speed.
 TEST(Mix, TheCautiousKeepEqualPartsThatAreSlowForOneOfThem) {
   TwoPlayedByHand run([](int sms) { return sms > 4 ? std::pair(0.15, 0.3) : std::pair(0.1, 0.5); });
   run.play_until(2'000'000'000);
@@ -216,7 +216,7 @@ TEST(Mix, AnApplicationOfLowWeightIsNotStarved) {
 
 TEST(Mix, OptionsOutOfRangeAreNamed) {
   const auto message = [](const char* policy) { return message_of<InvalidInput>([&] { make_policy(policy); }); };
-  EXPECT_THAT(message("mix:floor=1.5"), naming("floor", "0..1", "1.5"));
+  EXPECT_THAT(message("mix:min_speed=1.5"), naming("min_speed", "0..1", "1.5"));
   EXPECT_THAT(message("mix:patience_us=-1"), naming("patience_us", -1));
   EXPECT_THAT(message("mix:flor=0.5"), naming("flor"));
 }

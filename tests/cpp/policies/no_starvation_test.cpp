@@ -103,7 +103,7 @@ TEST(NoStarvation, BesideSmallLaunchesThatComeBackAtOnce) {
   Workload workload{.name = "loops",
                     .applications = {loop("s1", small, 4000), loop("s2", small, 4000),
                                      loop("long", launch_of(16 * 4 * 2000, 100'000), 1)}};
-  workload.applications[2].floor = 0.5;
+  workload.applications[2].min_speed = 0.5;
   for (const char* policy : {"mix", "auto"}) {
     const Trace trace = record(oldest_first(16), workload, policy);
     const double alone = 16 * 4 * 100.0 / 0.1;  // blocks in 100 ms
@@ -129,7 +129,7 @@ TEST(NoStarvation, WhereThereAreFewerSmsThanApplications) {
   Workload workload{.name = "loops", .applications = {}};
   for (int i = 0; i < 3; ++i) {
     workload.applications.push_back(loop("a" + std::to_string(i), launch_of_threads(256, 100, 10'000), 500));
-    workload.applications.back().floor = 0.1;
+    workload.applications.back().min_speed = 0.1;
   }
   for (const char* policy : {"mix", "auto"}) {
     EXPECT_THAT(relative(done(record(small_device(2), workload, policy), 3, 0, 100)), Each(Ge(0.5))) << policy;

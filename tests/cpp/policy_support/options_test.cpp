@@ -34,10 +34,10 @@ TEST(PolicyOptions, AGivenValueReplacesTheDefault) {
 }
 
 TEST(PolicyOptions, AValueOutOfRangeIsRefusedWithTheRange) {
-  const PolicyOptions options("mix:mode=third:step=11:floor=x");
+  const PolicyOptions options("mix:mode=third:step=11:min_speed=x");
   EXPECT_THAT(message_of<InvalidInput>([&] { options.word("mode", "what it means", {"first", "second"}); }),
               naming("mode", "first", "second", "third"));
-  for (const auto& [key, value] : {std::pair{"step", "11"}, std::pair{"floor", "x"}}) {
+  for (const auto& [key, value] : {std::pair{"step", "11"}, std::pair{"min_speed", "x"}}) {
     EXPECT_THAT(message_of<InvalidInput>([&] { options.number(key, "what it means", 2, 1, 10); }),
                 naming(key, "1..10", value));
   }

@@ -225,25 +225,25 @@ TEST_F(ProgramGpuTest, RefusesWhatIsNoProgram) {
 TEST(Program, ForgetsNoWorkOfAProcessThatHasEnded) {
   WrittenProgram written;
   written.launch(3ms);
-  EXPECT_EQ(written.program->look().launched, 3ms);
+  EXPECT_EQ(written.program->poll().launched, 3ms);
   written.page().processes[0].pid = 0;
-  EXPECT_EQ(written.program->look().under_way, 0ns);
+  EXPECT_EQ(written.program->poll().under_way, 0ns);
   written.page().processes[0].pid = 1;
   written.page().processes[0].progress[0].launched = 1'000'000;
-  EXPECT_EQ(written.program->look().launched, 4ms);
+  EXPECT_EQ(written.program->poll().launched, 4ms);
 }
 
 TEST(Program, BelievesNoMoreThanAnHourAtOnce) {
   WrittenProgram written;
   written.page().processes[0].progress[0].launched = ~0ull;
   written.page().processes[0].streams = ~0u;
-  EXPECT_LE(written.program->look().launched, 1h);
+  EXPECT_LE(written.program->poll().launched, 1h);
 }
 
 TEST(Program, NoticesALaunchThatComesWhileItIsDeclaredIdle) {
   WrittenProgram written;
   written.launch(1ms);
-  written.program->look();
+  written.program->poll();
   EXPECT_FALSE(written.program->is_busy_after_all());
   EXPECT_FALSE(written.program->is_busy());
   written.launch(1ms);
@@ -265,9 +265,9 @@ TEST(Program, CountsWhatNoMarkTellsPerStream) {
   auto& slot = written.page().processes[0];
   slot.streams = 6;
   for (auto& progress : slot.progress) progress.launched = 150'000;
-  EXPECT_EQ(written.program->look().beyond_marks, 0ns);
+  EXPECT_EQ(written.program->poll().beyond_marks, 0ns);
   slot.progress[0].launched = 1'000'000;
-  EXPECT_EQ(written.program->look().beyond_marks, 750us);
+  EXPECT_EQ(written.program->poll().beyond_marks, 750us);
 }
 
 TEST(Program, RefusesAPageOfAnotherSizeOrWithoutItsMark) {

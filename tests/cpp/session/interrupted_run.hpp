@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/session/open_run.hpp"
+#include "core/session/open_run/open_run.hpp"
 #include "core/trace/trace_recorder.hpp"
 #include "recorded_run.hpp"
 #include "sample_workloads.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/model/errors.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
 #include "messages.hpp"
 #include "recorded_run.hpp"
@@ -35,7 +35,7 @@ TEST(SessionThread, CannotWaitForItself) {
     }
     return Plan{.shares = {full_share(state.running().front())}};
   };
-  Session session(paced_device(small_device(), 1, 1.0),
+  Session session(realtime_device(small_device(), 1, 1.0),
                   [&](const std::shared_ptr<const void>&) { return std::make_unique<ScriptedPolicy>(decide); });
   own = &session;
   EXPECT_TRUE(session.wait(session.submit(session.add({.name = "a"}), launch_of(1, 1000)), std::chrono::seconds(30)));
@@ -45,7 +45,7 @@ TEST(SessionThread, CannotWaitForItself) {
 
 TEST(SessionThread, IsForgottenWhenItHasEnded) {
   for (int trial = 0; trial < 20; ++trial) {
-    Session session(paced_device(small_device(), 1, 1.0),
+    Session session(realtime_device(small_device(), 1, 1.0),
                     [](const std::shared_ptr<const void>&) { return make_policy("fifo"); });
     session.close();
     std::thread with_its_number([&] { EXPECT_NO_THROW(session.close()); });
@@ -62,13 +62,13 @@ TEST(SessionThread, AnExceptionOfAPolicyIsReportedWithItsName) {
       return {.shares = {{.launch = state.running().front().id, .quota = Quota::everywhere(99)}}};
     });
   };
-  Session session(paced_device(small_device(), 1, 1.0), asks_for_too_much, {.policy_name = "greedy"});
+  Session session(realtime_device(small_device(), 1, 1.0), asks_for_too_much, {.policy_name = "greedy"});
   const auto fails_with = [&](auto call) { return message_of<PolicyError>(call); };
   const ApplicationId a = session.add({.name = "a"});
   const JobId job = session.submit(a, launch_of(1, 1000));
   EXPECT_THAT(fails_with([&] { session.wait(job, std::chrono::seconds(30)); }), naming("greedy"));
 
-  Session other(paced_device(small_device(), 1, 1.0),
+  Session other(realtime_device(small_device(), 1, 1.0),
                 [](const std::shared_ptr<const void>&) { return make_policy("fifo"); });
   other.submit(other.add({.name = "a"}), launch_of(1, 1'000'000'000'000));
   EXPECT_THAT(fails_with([&] { other.set_policy(raises, "broken"); }), naming("broken", "oh"));

@@ -14,7 +14,7 @@
 
 #include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
 #include "messages.hpp"
 #include "recorded_run.hpp"
@@ -70,7 +70,7 @@ class FragileGpu final : public LiveGpu {
   [[noreturn]] void fail(const std::string& message) const override { gpu_.fail(message); }
 
  private:
-  PacedGpu gpu_;
+  RealtimeSimulatedGpu gpu_;
   const std::atomic<bool>& is_broken_;
   const std::atomic<bool>& ends_first_;  // and nobody has been told by then
   std::atomic<int>& stops_;

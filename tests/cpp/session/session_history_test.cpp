@@ -9,7 +9,7 @@
 
 #include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
@@ -32,7 +32,7 @@ Session::MakePolicy policy_named(std::string name) {
 /// On two SMs with room for four blocks each.
 struct Remembering {
   explicit Remembering(SessionListener* listener = nullptr)
-      : session(paced_device(small_device(2), 1, 1.0), policy_named("fifo"),
+      : session(realtime_device(small_device(2), 1, 1.0), policy_named("fifo"),
                 {.listener = listener, .keeps_record = false}) {}
 
   JobId submit(ApplicationId application, std::int64_t blocks, Duration block_time) {
@@ -138,8 +138,8 @@ TEST(SessionHistory, SaysHowManySmsAnApplicationHeld) {
   EXPECT_EQ(past.holds[4].time, past.operations[2].end);
 }
 
-TEST(HeldSms, TellsOfComingAndGoingExactlyAndOfTheRestNowAndThen) {
-  HeldSms held;
+TEST(SmOccupancySteps, AreExactAtBothEndsAndSparseBetween) {
+  SmOccupancySteps held;
   const auto at = [](std::int64_t us) { return Time(std::chrono::microseconds(us)); };
   EXPECT_FALSE(held.change(1, at(10)));
   const auto came = held.change(2, at(11));
@@ -188,7 +188,7 @@ TEST(SessionHistory, TellsOfTheLastWhileOnly) {
 }
 
 TEST(SessionHistory, IsOfSessionsWithoutARecord) {
-  Session session(paced_device(small_device(2), 1, 1.0), policy_named("fifo"));
+  Session session(realtime_device(small_device(2), 1, 1.0), policy_named("fifo"));
   EXPECT_THROW(session.history(1s), InvalidInput);
 }
 

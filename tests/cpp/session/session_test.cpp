@@ -10,7 +10,7 @@
 
 #include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/trace/metrics.hpp"
 #include "messages.hpp"
 #include "recorded_run.hpp"
@@ -34,7 +34,7 @@ Session::MakePolicy named(std::string name) {
 class TrialSession {
  public:
   explicit TrialSession(const std::string& policy = "fifo", SessionOptions options = {})
-      : session(paced_device(small_device(2), 1, 1.0), named(policy), options) {}
+      : session(realtime_device(small_device(2), 1, 1.0), named(policy), options) {}
 
   ApplicationId add(const std::string& name, int priority = 0) {
     return session.add({.name = name, .priority = priority});
@@ -145,7 +145,7 @@ TEST(Session, APolicyThatFailsEndsTheSession) {
   const auto fails = [](const std::shared_ptr<const void>&) -> std::unique_ptr<Policy> {
     return std::make_unique<ScriptedPolicy>([](const State&) -> Plan { throw PolicyError("not today"); });
   };
-  Session session(paced_device(small_device(2), 1, 1.0), fails);
+  Session session(realtime_device(small_device(2), 1, 1.0), fails);
   const JobId job = session.submit(session.add({.name = "a"}), launch_of(1, 100));
   EXPECT_EQ(message_of<PolicyError>([&] { session.wait(job, patience); }), "not today");
   EXPECT_THROW(session.status(), PolicyError);
@@ -155,14 +155,14 @@ TEST(Session, AStarvingPolicyIsReported) {
   const auto starves = [](const std::shared_ptr<const void>&) -> std::unique_ptr<Policy> {
     return std::make_unique<ScriptedPolicy>([](const State&) { return Plan{}; });
   };
-  Session session(paced_device(small_device(2), 1, 1.0), starves);
+  Session session(realtime_device(small_device(2), 1, 1.0), starves);
   const JobId job = session.submit(session.add({.name = "a"}), launch_of(1, 100));
   EXPECT_THROW(session.wait(job, patience), PolicyError);
 }
 
 TEST(Session, AnUnknownDeviceOrPolicyIsSaidAtOnce) {
   EXPECT_THROW(TrialSession("no such policy"), InvalidInput);
-  EXPECT_THROW(Session(paced_device(small_device(2), 1, 0.0), named("fifo")), InvalidInput);
+  EXPECT_THROW(Session(realtime_device(small_device(2), 1, 0.0), named("fifo")), InvalidInput);
 }
 
 // Withdrawing.

@@ -9,7 +9,7 @@
 
 #include "core/model/errors.hpp"
 #include "core/policies/registry.hpp"
-#include "core/session/paced_gpu.hpp"
+#include "core/session/realtime_simulated_gpu.hpp"
 #include "core/session/session.hpp"
 #include "core/simulation/simulated_gpu.hpp"
 #include "messages.hpp"
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryPolicyTurnover, testing::ValuesIn(names_
 /// In wall-clock time.
 struct LastingSession {
   LastingSession()
-      : session(paced_device(small_device(2), 1, 1.0),
+      : session(realtime_device(small_device(2), 1, 1.0),
                 [](const std::shared_ptr<const void>& /*world*/) { return make_policy("fifo"); },
                 {.keeps_record = false, .most_history = 100}) {}
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/model/residency.hpp"
-#include "core/tuning/division.hpp"
+#include "core/tuning/allocation/sm_allocation.hpp"
 #include "sample_devices.hpp"
 #include "sample_workloads.hpp"
 
@@ -30,8 +30,11 @@ inline Kernel streaming_kernel(std::string name = "streams") {
       .cost = {.latency = Duration(2'000), .issue = Duration(100), .off_sm = Bytes{12'288}, .memory = Duration(1'500)}};
 }
 
-inline Contender contender_of(const Device& device, const Kernel& kernel, double weight = 1, double floor = 0) {
-  return {.kernel = &kernel, .max_residency = max_residency(device, kernel.needs), .weight = weight, .floor = floor};
+inline Contender contender_of(const Device& device, const Kernel& kernel, double weight = 1, double min_speed = 0) {
+  return {.kernel = &kernel,
+          .max_residency = max_residency(device, kernel.needs),
+          .weight = weight,
+          .min_speed = min_speed};
 }
 
 }  // namespace gpushare::test

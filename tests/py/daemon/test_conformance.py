@@ -120,7 +120,7 @@ def test_launches_that_cannot_be(session, fields, named):
         ({"priority": 0.5}, ("alice", "priority")),
         ({"weight": 0}, ("alice", "weight")),
         ({"deadline_ns": -1}, ("alice", "deadline_ns")),
-        ({"floor": 2}, ("alice", "floor")),
+        ({"min_speed": 2}, ("alice", "min_speed")),
         ({"latency_ns": 0}, ("alice", "latency_ns")),
     ],
 )

@@ -30,7 +30,7 @@ STANDIN = str(pathlib.Path(__file__).with_name("standin.py"))
 StandIn = runpy.run_path(STANDIN)["StandIn"]
 FEW = ("sh", "-c", 'ulimit -n 48; exec "$@"', "sh", sys.executable, STANDIN)
 GRANT = Grant(
-    hello=3, name="x", pid=1, user="u", highest_priority=0, highest_floor=0.0, weight=1.0, memory_bytes=None,
+    hello=3, name="x", pid=1, user="u", highest_priority=0, highest_min_speed=0.0, weight=1.0, memory_bytes=None,
     is_operator=False, may_compile=False,
 )  # fmt: skip
 

@@ -35,7 +35,7 @@ def test_a_look_has_those_that_work():
 class Counting:
     """An application that counts how often somebody looks at it."""
 
-    floor, is_cancelled, looks = 0.0, False, 0
+    min_speed, is_cancelled, looks = 0.0, False, 0
 
     def __init__(self, name):
         self._name = name

@@ -239,35 +239,35 @@ def test_rights_of_a_peer(peer, settings, expected):
     ("settings", "most"),
     [
         ({}, 0),
-        ({"highest_floor": 0.3}, 0.3),
-        ({"highest_floor": 0.3, "floor_of_user": {"7": 0.5}, "floor_of_group": {"5": 0.4}}, 0.5),
-        ({"highest_floor": 0.3, "floor_of_user": {"8": 0.5}, "floor_of_group": {"5": 0.4}}, 0.4),
-        ({"highest_floor": 0.3, "floor_of_group": {"6": 0.4, "5": 0.1}}, 0.3),
+        ({"highest_min_speed": 0.3}, 0.3),
+        ({"highest_min_speed": 0.3, "min_speed_of_user": {"7": 0.5}, "min_speed_of_group": {"5": 0.4}}, 0.5),
+        ({"highest_min_speed": 0.3, "min_speed_of_user": {"8": 0.5}, "min_speed_of_group": {"5": 0.4}}, 0.4),
+        ({"highest_min_speed": 0.3, "min_speed_of_group": {"6": 0.4, "5": 0.1}}, 0.3),
     ],
 )
-def test_the_floors_that_a_peer_may_ask_for(settings, most):
-    assert rights_of(Peer(1, 7, frozenset({5})), Settings(group="5", **settings), 1000).highest_floor == most
+def test_the_min_speeds_that_a_peer_may_ask_for(settings, most):
+    assert rights_of(Peer(1, 7, frozenset({5})), Settings(group="5", **settings), 1000).highest_min_speed == most
 
 
-def test_floors_of_a_user_count_together(serve, folder):
-    serve(highest_floor=0.5)
+def test_min_speeds_of_a_user_count_together(serve, folder):
+    serve(highest_min_speed=0.5)
     with gs.connect(folder / "socket") as session, gs.connect(folder / "socket") as other:
-        first = session.application("first", floor=0.3)
+        first = session.application("first", min_speed=0.3)
         with raises_naming(gs.RefusedError, "second", "0.6", "0.5"):
-            session.application("second", floor=0.3)
+            session.application("second", min_speed=0.3)
         session.application("without")
         with raises_naming(gs.RefusedError, "0.6", "0.5"):
-            other.application("through another client", floor=0.3)
+            other.application("through another client", min_speed=0.3)
         first.cancel()
-        for name, floor in (("second", 0.1), ("third", 0.2), ("fourth", 0.2)):
-            session.application(name, floor=floor)
+        for name, min_speed in (("second", 0.1), ("third", 0.2), ("fourth", 0.2)):
+            session.application(name, min_speed=min_speed)
 
 
-def test_without_a_configuration_no_floor_is_granted(serve, folder):
+def test_without_a_configuration_no_min_speed_is_granted(serve, folder):
     serve()
     with gs.connect(folder / "socket") as session:
-        with raises_naming(gs.RefusedError, "alice", 0, "highest_floor"):
-            session.application("alice", floor=0.01)
+        with raises_naming(gs.RefusedError, "alice", 0, "highest_min_speed"):
+            session.application("alice", min_speed=0.01)
         session.application("alice")
 
 
@@ -285,9 +285,9 @@ def test_a_peer_is_identified_by_the_kernel(serve, folder):
         ("polcy = 'srtf'", ("config.toml:1", "polcy", "socket", "group", "devices")),
         ("devices = []", 1),
         ("highest_priority = 1.5", ()),
-        ("highest_floor = 1.5", 1),
-        ("floor_of_user = { 'no such user' = 0.5 }", "no such user"),
-        ("floor_of_group = { 'no such group' = 0.5 }", "no such group"),
+        ("highest_min_speed = 1.5", 1),
+        ("min_speed_of_user = { 'no such user' = 0.5 }", "no such user"),
+        ("min_speed_of_group = { 'no such group' = 0.5 }", "no such group"),
         ("operators = ['no such user']", "no such user"),
         ("group = 'no such group'", "no such group"),
         ("watchdog_seconds = 0.0", 0),
@@ -304,7 +304,7 @@ def test_a_configuration(tmp_path):
     settings = settings_in(path)
     assert settings.devices == ["cuda:0", "programs"]
     assert settings.priority_of_user == {"root": 10}
-    assert (settings.highest_floor, settings.floor_of_user) == (0.0, {"root": 1.0})
+    assert (settings.highest_min_speed, settings.min_speed_of_user) == (0.0, {"root": 1.0})
 
 
 def test_the_default_socket(monkeypatch, tmp_path):

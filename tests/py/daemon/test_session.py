@@ -125,7 +125,7 @@ def test_a_cancelled_application_is_there_until_its_last_block_has_ended():
     jobs = 1
     assert table.cancel(0)
     table.forget_cancelled()
-    assert (list(table), table.has_name("alice"), table.floors) == ([cancelled, steady], True, 0.25)
+    assert (list(table), table.has_name("alice"), table.min_speeds) == ([cancelled, steady], True, 0.25)
     jobs = 0
     table.forget_cancelled()
     assert (list(table), table.has_name("alice"), table.has_name("bob")) == ([steady], False, True)

@@ -73,13 +73,13 @@ class DaemonSession(SessionApi):
         priority: int = 0,
         weight: float = 1.0,
         deadline_ns: float | None = None,
-        floor: float | None = None,
+        min_speed: float | None = None,
         latency_ns: float | None = None,
     ) -> DaemonApplication:
         require_name("an application's name", name)
         require(name not in self._names, f"the session has an application {name!r} already: take another name")
         priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
-        terms = Terms(weight, deadline_ns, floor, latency_ns).checked(f"application {name!r}")
+        terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
         application = DaemonApplication(self, name, priority, terms)
         self._connection.ask(lambda registered: registered.application(application))
         self._names.add(name)

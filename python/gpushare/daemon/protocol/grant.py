@@ -19,7 +19,7 @@ class Grant(Schema):
     pid: int
     user: str
     highest_priority: int
-    highest_floor: float
+    highest_min_speed: float
     weight: float
     memory_bytes: int | None
     is_operator: bool

@@ -12,7 +12,7 @@ from gpushare.checks import MOST_BYTES
 from gpushare.daemon.errors import ProtocolError
 from gpushare.daemon.protocol import limits
 from gpushare.files.toml_file import Schema, checked
-from gpushare.model.service_level import DEADLINES_NS, FLOORS, LATENCIES_NS, WEIGHTS, Terms
+from gpushare.model.service_level import DEADLINES_NS, LATENCIES_NS, MIN_SPEEDS, WEIGHTS, Terms
 from gpushare.model.workload import PRIORITIES
 
 Handle = Annotated[int, Field(ge=0, lt=2**63)]
@@ -39,13 +39,13 @@ class OpenApplication(Schema):
     priority: Priority = 0
     weight: Annotated[float, Field(ge=WEIGHTS[0], le=WEIGHTS[1])] = 1.0
     deadline_ns: Annotated[float, Field(ge=DEADLINES_NS[0], le=DEADLINES_NS[1])] | None = None
-    floor: Annotated[float, Field(ge=FLOORS[0], le=FLOORS[1])] | None = None
+    min_speed: Annotated[float, Field(ge=MIN_SPEEDS[0], le=MIN_SPEEDS[1])] | None = None
     latency_ns: Annotated[float, Field(ge=LATENCIES_NS[0], le=LATENCIES_NS[1])] | None = None
 
     @property
     def terms(self) -> Terms:
         """Its service level, which has all but the priority."""
-        return Terms(self.weight, self.deadline_ns, self.floor, self.latency_ns)
+        return Terms(self.weight, self.deadline_ns, self.min_speed, self.latency_ns)
 
 
 class RegisterKernel(Schema):

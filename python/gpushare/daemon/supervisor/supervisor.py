@@ -194,7 +194,7 @@ def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes
         pid=peer.pid,
         user=peer.user,
         highest_priority=rights.highest_priority,
-        highest_floor=rights.highest_floor,
+        highest_min_speed=rights.highest_min_speed,
         weight=rights.weight,
         memory_bytes=rights.memory_bytes,
         is_operator=rights.is_operator,

@@ -11,12 +11,12 @@ class ApplicationTable(HandleTable[ServedApplication]):
     """The table, which only the client's thread changes.
 
     Attributes:
-        floors: sum of the least speeds of the applications that have not been cancelled.
+        min_speeds: sum of the least speeds of the applications that have not been cancelled.
     """
 
     def __init__(self) -> None:
         super().__init__("application")
-        self.floors = 0.0
+        self.min_speeds = 0.0
         self._names: set[str] = set()
         self._cancelled: dict[int, ServedApplication] = {}
 
@@ -28,7 +28,7 @@ class ApplicationTable(HandleTable[ServedApplication]):
         """Adds an application."""
         super().put(handle, entry)
         self._names.add(entry.name)
-        self.floors += entry.floor
+        self.min_speeds += entry.min_speed
 
     def cancel(self, handle: int) -> bool:
         """Cancels an application; returns whether it had not been cancelled before."""
@@ -36,7 +36,7 @@ class ApplicationTable(HandleTable[ServedApplication]):
         if entry.is_cancelled:
             return False
         entry.cancel()
-        self.floors -= entry.floor
+        self.min_speeds -= entry.min_speed
         self._cancelled[handle] = entry
         return True
 

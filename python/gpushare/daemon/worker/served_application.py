@@ -16,13 +16,15 @@ class ServedApplication:
     Args:
         application: the session's application.
         account: the port's account of its jobs.
-        floor: its least speed; 0: none.
+        min_speed: its least speed; 0: none.
         priority: its present priority.
     """
 
-    def __init__(self, application: Any, account: _core.ApplicationAccount, floor: float, priority: int = 0) -> None:
+    def __init__(
+        self, application: Any, account: _core.ApplicationAccount, min_speed: float, priority: int = 0
+    ) -> None:
         self.application = application
-        self.floor = floor
+        self.min_speed = min_speed
         self.priority = priority
         self.is_cancelled = False
         self._account = account

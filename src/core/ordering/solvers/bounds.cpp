@@ -16,7 +16,7 @@ void for_each(TaskSet tasks, Visit visit) {
   for (; tasks != 0; tasks &= tasks - 1) visit(std::countr_zero(tasks));
 }
 
-/// When each engine can first be used by one of the tasks, and how long the schedule goes on behind the last use.
+/// By engine: the first time when one of the tasks can use it, and how long the schedule continues after the last use.
 struct Margins {
   EngineTimes head{never, never, never};
   EngineTimes tail{never, never, never};
@@ -58,7 +58,7 @@ std::int64_t bound_of(const Margins& margins) {
   return bound;
 }
 
-/// The tasks on two engines, in Johnson's order. Who does not use the first is not held back by it.
+/// The tasks on two engines, in Johnson's order. A task that does not use the first one is not delayed by it.
 std::int64_t pair_bound(const FlowTables& tables, std::size_t number, TaskSet tasks, const Margins& margins) {
   const EnginePair pair = engine_pairs[number];
   std::int64_t first = margins.head[pair.first];

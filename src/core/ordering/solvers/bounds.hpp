@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no order of a set of tasks can beat, given what is fixed before and behind it.
+// Lower bounds for all orders of a set of tasks, given the tasks fixed before and behind it.
 #pragma once
 
 #include "core/ordering/solvers/flow_tables.hpp"
@@ -15,8 +15,8 @@ inline EngineTimes times_of(const Front& front) { return {front.uplink, front.co
 void append(EngineTimes& head, const FlowTables& tables, int task);
 void prepend(EngineTimes& tail, const FlowTables& tables, int task);
 
-/// The end of the schedule, if these tasks go between head and tail. The first looks at single engines, the second at
-/// pairs of them (Johnson), too.
+/// The end of the schedule, if these tasks go between head and tail. The first function considers single engines, the
+/// second also pairs of them (Johnson).
 std::int64_t single_engine_bound(const FlowTables& tables, TaskSet tasks, const EngineTimes& head,
                                  const EngineTimes& tail);
 std::int64_t makespan_bound(const FlowTables& tables, TaskSet tasks, const EngineTimes& head, const EngineTimes& tail);
@@ -24,7 +24,7 @@ std::int64_t makespan_bound(const FlowTables& tables, TaskSet tasks, const Engin
 /// The sum of weight * end over these tasks, if they go behind head: Smith's rule on every engine by itself.
 double turnaround_bound(const FlowTables& tables, TaskSet tasks, const EngineTimes& head);
 
-/// Of the whole problem, in the units of OrderedTasks::cost_ns.
+/// A bound for the whole problem, in the units of OrderedTasks::cost_ns.
 double lower_bound(const OrderingProblem& problem);
 
 }  // namespace gpushare

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Large copies in pieces, so that a task which comes later need not wait for a copy of somebody else's to end: between
-// two pieces its own copies may go first. A piece costs the latency of a copy (Eq. 6: a x + b), so its size follows
-// from the share of the bandwidth that may be lost: b / (a x + b) = loss.
+// Splits large copies into pieces, so that a later task need not wait for another task's copy to end: its copies may go
+// between two pieces. A piece costs the latency of a copy (Eq. 6: a x + b), so its size follows from the acceptable
+// loss of bandwidth: b / (a x + b) = loss.
 //
-// Suits open arrivals of short tasks beside large copies. Costs the loss, whether somebody comes or not; where all
-// tasks are there from the beginning their order says who goes first, and pieces only cost.
+// Suits: open arrivals of short tasks beside large copies. Fails: pieces cost the loss even where no other task
+// arrives; where all tasks are present from the beginning, their order decides, and pieces only cost.
 #pragma once
 
 #include "core/model/workload.hpp"
@@ -13,22 +13,22 @@
 
 namespace gpushare {
 
-/// Whose copies go between the pieces of a copy under way?
+/// Which tasks' copies may go between the pieces of a copy under way.
 enum class CutIn {
-  Nobody,   ///< copies go whole
+  None,     ///< copies go whole
   Shorter,  ///< those of a task that needs the engine for less time than the one under way has left
   Urgent    ///< those of an application of a higher priority, and among equals of a shorter task
 };
 
 struct CopyPieces {
-  CutIn who = CutIn::Nobody;
-  Bytes to_device{};  ///< size of a piece; unused where nobody cuts in
+  CutIn cut_in = CutIn::None;
+  Bytes to_device{};  ///< size of a piece; unused where no task may cut in
   Bytes to_host{};
   int at_a_time = 1;  ///< that an engine has
 
   /// 0 where a copy of this size goes whole.
   Bytes piece_of(const Copy& copy) const {
-    if (who == CutIn::Nobody) return {};
+    if (cut_in == CutIn::None) return {};
     const Bytes piece = copy.direction == Copy::Direction::ToDevice ? to_device : to_host;
     return copy.size > piece ? piece : Bytes{};
   }
@@ -40,9 +40,9 @@ struct CopyClaim {
   Duration left{};  ///< for which it needs the engine
 };
 
-inline bool goes_before(CutIn who, const CopyClaim& newcomer, const CopyClaim& under_way) {
-  if (who == CutIn::Nobody) return false;
-  if (who == CutIn::Urgent && newcomer.priority != under_way.priority) return newcomer.priority > under_way.priority;
+inline bool goes_before(CutIn cut_in, const CopyClaim& newcomer, const CopyClaim& under_way) {
+  if (cut_in == CutIn::None) return false;
+  if (cut_in == CutIn::Urgent && newcomer.priority != under_way.priority) return newcomer.priority > under_way.priority;
   return newcomer.left < under_way.left;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// CuMAS-DP, Algorithm 1: for every set of tasks one order, the cheapest of those that append one task to the order kept
-// for the others. It may miss the best order, whose beginning need not be the best one of its tasks.
+// CuMAS-DP, Algorithm 1: one order for every set of tasks, the cheapest of those that append one task to the stored
+// order of the others. It may miss the best order, as the beginning of that one need not be the best order of its
+// tasks.
 //
-// "dp" takes the makespan of the order kept as C(U). "dp-as-printed" adds up Eq. 5 literally, with the task's own wait
-// where the downlink's idle time belongs and with Eq. 2 as printed; it is there for comparison. A task that would have
-// to wait for memory is no candidate; if a set is left with none, or all of them, the answer is the order of arrival.
+// "dp" uses the makespan of the stored order as C(U). "dp-as-printed" adds up Eq. 5 literally, with the task's wait in
+// place of the downlink's idle time and with Eq. 2 as printed; it is there for comparison. A task that would have to
+// wait for memory is no candidate; if any set is left without a candidate, the answer is the order of arrival.
 //
 // Suits: up to 12 tasks or so. Fails: beyond, by time and memory, which double with each task.
 #include <bit>
@@ -19,7 +20,7 @@ constexpr std::size_t most_tasks = 20;
 constexpr double none = std::numeric_limits<double>::infinity();
 
 /// The order kept for a set of tasks, by its last one.
-struct Kept {
+struct PartialOrder {
   double cost = none;
   Front front;
   TaskDelays delays;  // as printed
@@ -32,27 +33,27 @@ class Tables {
       : problem_(problem),
         equations_(equations),
         memory_binds_(memory_may_bind(problem)),
-        kept_(std::size_t{1} << problem.tasks.size()) {
-    kept_[0] = {.cost = 0, .front = front_of(problem.engines)};
+        stored_(std::size_t{1} << problem.tasks.size()) {
+    stored_[0] = {.cost = 0, .front = front_of(problem.engines)};
     if (problem.objective == Objective::Makespan && equations == DelayEquations::AsCorrected) {
-      kept_[0].cost = cost_of(problem, {});
+      stored_[0].cost = cost_of(problem, {});
     }
   }
 
   /// The order of all tasks, or none.
   std::vector<int> order() {
-    for (TaskSet tasks = 1; tasks < kept_.size(); ++tasks) fill(tasks);  // subsets have smaller numbers
-    const auto all = static_cast<TaskSet>(kept_.size() - 1);
-    return kept_[all].cost < none ? order_of(all) : std::vector<int>{};
+    for (TaskSet tasks = 1; tasks < stored_.size(); ++tasks) fill(tasks);  // subsets have smaller numbers
+    const auto all = static_cast<TaskSet>(stored_.size() - 1);
+    return stored_[all].cost < none ? order_of(all) : std::vector<int>{};
   }
 
  private:
   void fill(TaskSet tasks) {
     for (TaskSet left = tasks; left != 0; left &= left - 1) {
       const int last = std::countr_zero(left);
-      const Kept& rest = kept_[tasks & ~(TaskSet{1} << last)];
+      const PartialOrder& rest = kept_[tasks & ~(TaskSet{1} << last)];
       if (rest.cost == none || (memory_binds_ && !fits(tasks, last))) continue;
-      const Kept longer = appended(rest, last);
+      const PartialOrder longer = appended(rest, last);
       if (longer.cost < kept_[tasks].cost) kept_[tasks] = longer;
     }
   }
@@ -63,9 +64,9 @@ class Tables {
     return !schedule_of(problem_.tasks, order, problem_.engines, problem_.memory_limit).waited_for_memory;
   }
 
-  Kept appended(const Kept& rest, int last) const {
+  PartialOrder appended(const PartialOrder& rest, int last) const {
     const Task& task = problem_.tasks[static_cast<std::size_t>(last)];
-    Kept longer = rest;
+    PartialOrder longer = rest;
     longer.last = static_cast<std::int8_t>(last);
     const auto end = static_cast<double>(append(longer.front, task));
     if (equations_ == DelayEquations::AsPrinted) {
@@ -79,7 +80,7 @@ class Tables {
   }
 
   /// Eq. 5. What the previous window has left counts as a task before the first one.
-  void add_as_printed(Kept& longer, const Kept& rest, const Task& task) const {
+  void add_as_printed(PartialOrder& longer, const PartialOrder& rest, const Task& task) const {
     const EnginesState& engines = problem_.engines;
     const Task left{.compute = engines.compute - engines.uplink, .downlink = engines.downlink - engines.compute};
     const bool is_first = rest.last < 0;
@@ -92,7 +93,7 @@ class Tables {
   std::vector<int> order_of(TaskSet tasks) const {
     std::vector<int> order(static_cast<std::size_t>(std::popcount(tasks)));
     for (auto place = order.rbegin(); place != order.rend(); ++place) {
-      *place = kept_[tasks].last;
+      *place = stored_[tasks].last;
       tasks &= ~(TaskSet{1} << *place);
     }
     return order;
@@ -101,7 +102,7 @@ class Tables {
   const OrderingProblem& problem_;
   DelayEquations equations_;
   bool memory_binds_;
-  std::vector<Kept> kept_;
+  std::vector<PartialOrder> kept_;
 };
 
 class DynamicProgram : public Solver {

@@ -12,9 +12,9 @@ std::int64_t with_lag(const FlowTables& tables, EnginePair pair, Engine engine, 
   return time == 0 ? 0 : time + tables.lag(pair, task);
 }
 
-/// Johnson: those that are shorter on the first engine, shortest first; then the others, longest on the second first.
-/// Who does not use the first engine waits for nobody there, and who does not use the second keeps nobody waiting
-/// there.
+/// Johnson: the tasks that are shorter on the first engine, shortest first; then the others, longest on the second
+/// first. A task that does not use the first engine does not wait there, and one that does not use the second delays no
+/// other task there.
 std::vector<int> johnson_order(const FlowTables& tables, EnginePair pair, std::vector<int> tasks) {
   const auto before = [&](int task) { return with_lag(tables, pair, pair.first, task); };
   const auto after = [&](int task) { return with_lag(tables, pair, pair.second, task); };

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
+#include <vector>
 
 #include "core/ordering/solvers/bounds.hpp"
-#include "core/ordering/solvers/dominance.hpp"
 #include "core/ordering/solvers/search_budget.hpp"
 
 namespace gpushare {
@@ -13,6 +14,35 @@ namespace {
 
 /// Costs are sums of products; what differs by less than this share of itself is equal.
 constexpr double rounding = 1e-12;
+
+/// The partial orders seen so far, by the set of their tasks. Without waits for memory the uplink is free at the same
+/// time after all of them, so one dominates another if it does in the other two engines and in cost.
+class Dominance {
+ public:
+  /// Is there one that is as good in everything? If not, keeps this one.
+  bool is_dominated(TaskSet tasks, const Front& front, double cost) {
+    std::vector<Met>& met = met_[tasks];
+    for (const Met& other : met) {
+      if (other.compute <= front.compute && other.downlink <= front.downlink && other.cost <= cost) return true;
+    }
+    std::erase_if(met, [&](const Met& other) {
+      return front.compute <= other.compute && front.downlink <= other.downlink && cost <= other.cost;
+    });
+    if (kept_ < most_kept) met.push_back({front.compute, front.downlink, cost}), ++kept_;
+    return false;
+  }
+
+ private:
+  struct Met {
+    std::int64_t compute = 0;
+    std::int64_t downlink = 0;
+    double cost = 0;
+  };
+  static constexpr std::size_t most_kept = 4'000'000;  // some 200 MB
+
+  std::unordered_map<TaskSet, std::vector<Met>> met_;
+  std::size_t kept_ = 0;
+};
 
 struct Node {
   Timeline timeline;
@@ -88,7 +118,8 @@ class ForwardSearch {
     }
   }
 
-  /// Before anything is known of the children; whoever fixed the last task knows this node's bound, save at the root.
+  /// Called before anything is known of the children; the parent, which fixed the last task, knows this node's bound,
+  /// except for the root.
   void leave(TaskSet open) {
     if (open == tables_.all()) least_open_ = 0;
   }

@@ -19,7 +19,7 @@ void move_task(std::vector<int>& order, std::size_t from, std::size_t to) {
   if (to < from) std::rotate(at(to), at(from), at(from + 1));
 }
 
-/// Moves every task in turn to its best place; returns whether that has helped.
+/// Moves each task to its best place; returns whether that has improved the order.
 bool improve(const OrderingProblem& problem, Candidate& best, double enough) {
   const double before = best.cost;
   for (std::size_t from = 0; from < best.order.size(); ++from) {

@@ -67,7 +67,8 @@ class MakespanSearch {
     }
   }
 
-  /// Before anything is known of the children; whoever fixed the last task knows this node's bound, save at the root.
+  /// Called before anything is known of the children; the parent, which fixed the last task, knows this node's bound,
+  /// except for the root.
   void leave(TaskSet open) {
     if (open == tables_.all()) least_open_ = 0;
   }

@@ -14,7 +14,7 @@ namespace {
 
 std::string named(std::size_t number) { return "task " + std::to_string(number); }
 
-/// Of the time that all tasks take together: nothing that is added up here may be longer.
+/// The time that all tasks take together: no sum in a solver can be longer.
 class TimeSum {
  public:
   void add(Duration time) {

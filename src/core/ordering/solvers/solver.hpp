@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order should these tasks go? Solvers answer; they differ in how long they take and how good the answer is.
+// Solvers find an order of tasks; they differ in their running time and in the quality of the order.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace gpushare {
 
 enum class Objective { Makespan, MeanTurnaround, WeightedTurnaround };
 
-/// A window's tasks, in order of arrival, and what they find.
+/// A window's tasks, in order of arrival, and the state in which they start.
 struct OrderingProblem {
   std::span<const Task> tasks{};
   EnginesState engines{};
@@ -21,7 +21,7 @@ struct OrderingProblem {
   Objective objective = Objective::Makespan;
 };
 
-/// When to give up and answer with the best so far. There is no clock here: who wants a limit in time brings one.
+/// When a search stops and answers with the best order so far. Solvers read no clock: a limit in time is the caller's.
 struct SearchLimits {
   std::int64_t nodes = 1'000'000;  ///< tasks appended to partial orders
   std::function<bool()> stop{};    ///< asked every few hundred nodes; empty: never
@@ -34,7 +34,7 @@ struct OrderedTasks {
   std::int64_t nodes = 0;     ///< tasks appended to partial orders on the way
 
   bool is_proven_best() const { return lower_bound_ns >= cost_ns; }
-  /// At most by how much of its cost the order is worse than the best.
+  /// Bound of the relative difference of the order's cost from the best.
   double gap_ratio() const { return cost_ns > 0 ? (cost_ns - lower_bound_ns) / cost_ns : 0; }
 };
 
@@ -65,7 +65,8 @@ std::vector<int> order_of_arrival(const OrderingProblem& problem);
 /// Can the memory ever make a task wait, whatever the order?
 bool memory_may_bind(const OrderingProblem& problem);
 
-/// What one task adds to the sum that the objective minimises, and the divisor of that sum (makespan: the maximum).
+/// One task's contribution to the sum that the objective minimises, and the divisor of that sum (makespan: the
+/// maximum).
 inline double turnaround_weight(const OrderingProblem& problem, const Task& task) {
   return problem.objective == Objective::WeightedTurnaround ? task.weight : 1;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every solver, one line each: its name, what it does, where it is from, and the function in its own file that makes
-// it.
+// Every solver, one line each: its name, what it does, where it is from, and the function that makes it.
 #include "core/ordering/solvers/solver_registry.hpp"
 
 #include <algorithm>
@@ -12,10 +11,10 @@
 
 // clang-format off
 #define GPUSHARE_SOLVERS(entry)                                                                             \
-  entry("arrival", "the order in which tasks came: what Strings does", "CuMAS 1, 6.1", make_arrival_solver)  \
-  entry("dp", "one order kept for every set of tasks", "CuMAS 4.4, corrected", make_dp_solver)               \
+  entry("arrival", "order of arrival, as Strings does it", "CuMAS 1, 6.1", make_arrival_solver)             \
+  entry("dp", "one stored order for every set of tasks", "CuMAS 4.4, corrected", make_dp_solver)            \
   entry("dp-as-printed", "dp with Eq. 2 and 5 as printed, for comparison", "CuMAS 4.3", make_printed_dp_solver) \
-  entry("brute-force", "every order there is", "CuMAS 4.3", make_brute_force_solver)                         \
+  entry("brute-force", "every order there is", "CuMAS 4.3", make_brute_force_solver)                        \
   entry("exact", "the best order, proven by branch and bound", "Lageweg et al. 1978", make_exact_solver)
 // clang-format on
 

@@ -11,7 +11,7 @@ struct Task {
   Duration uplink{};    ///< s: all its copies to the device
   Duration compute{};   ///< p: all its kernels
   Duration downlink{};  ///< r: all its copies to the host
-  Bytes memory;         ///< what it holds on the device from its first operation to the end of its last
+  Bytes memory;         ///< device memory from its first operation to the end of its last
   double weight = 1;    ///< for Objective::WeightedTurnaround
   friend bool operator==(const Task&, const Task&) = default;
 };

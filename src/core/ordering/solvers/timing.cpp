@@ -5,7 +5,8 @@
 
 namespace gpushare {
 
-/// The first time at which the task could use its first engine and its memory fits: now, or when somebody's is freed.
+/// The first time at which the task could use its first engine and its memory fits: now, or when a task's memory is
+/// freed.
 std::int64_t Timeline::earliest_fit(const Task& task) const {
   std::int64_t start = task.uplink > Duration::zero() ? front_.uplink : 0;
   const auto held_at = [this](std::int64_t time) {

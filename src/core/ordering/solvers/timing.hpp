@@ -21,7 +21,7 @@ struct HeldMemory {
   Bytes size;
 };
 
-/// What the previous window has left, seen from now: when each engine is free, and who still holds memory.
+/// The remains of the previous window, relative to now: when each engine is free, and which memory is still in use.
 struct EnginesState {
   Duration uplink{};
   Duration compute{};
@@ -42,7 +42,7 @@ inline Front front_of(const EnginesState& engines) {
   return {engines.uplink.count(), engines.compute.count(), engines.downlink.count()};
 }
 
-/// Appends a task whose first operation starts at `earliest` at the soonest; returns when it ends.
+/// Appends a task whose first operation starts at `earliest` or later; returns when it ends.
 inline std::int64_t append(Front& front, const Task& task, std::int64_t earliest = 0) {
   std::int64_t ready = earliest;
   const auto use = [&ready](std::int64_t& engine, Duration time) {
@@ -81,7 +81,7 @@ class Timeline {
 struct Schedule {
   std::vector<Duration> ends;  ///< of the tasks, in the order's order
   Duration makespan{};         ///< when all of them have ended, and no engine is in use any more
-  EnginesState engines;        ///< what it leaves, seen from now
+  EnginesState engines;        ///< the engines after it, relative to now
   bool waited_for_memory = false;
 };
 

@@ -19,7 +19,7 @@ bool ends_block(const Instruction& instruction) {
   return is_branch(instruction) || operation == "ret" || operation == "exit" || operation == "trap";
 }
 
-/// Also a failed assertion, of which no call returns.
+/// A failed assertion counts too: its call does not return.
 bool ends_grid(const Module& module, const Instruction& instruction) {
   if (!instruction.predicate.empty()) return false;
   if (instruction.operation() == "trap") return true;

@@ -8,18 +8,18 @@
 
 namespace gpushare::ptx {
 
-/// Statements [begin, end) of a function, and where control goes from there. Ways that end in a trap are left out where
-/// there are others: whoever takes one ends the whole grid.
+/// Statements [begin, end) of a function, and the successors in the control flow. Paths that end in a trap are left out
+/// where there are others, since a trap ends the whole grid.
 struct BasicBlock {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::vector<std::size_t> successors;  ///< blocks; ControlFlow::exit_block() is the function's end
-  /// Where all ways out of the block first meet again (the immediate post-dominator), or ControlFlow::never.
+  /// Where all paths out of the block first meet again (the immediate post-dominator), or ControlFlow::never.
   std::size_t meets_at = 0;
   /// How many such meetings there are from the block to the exit, which is the last one.
   std::size_t meetings = 0;
 
-  /// Does its last instruction choose between ways?
+  /// Does its last instruction choose between paths?
   bool decides() const { return successors.size() > 1; }
 };
 
@@ -28,7 +28,7 @@ class ControlFlow {
   /// Throws InvalidInput where a branch has no target.
   ControlFlow(const Module& module, const Function& function);
 
-  /// What meets_at is for blocks from which the function cannot end.
+  /// The value of meets_at for blocks from which the function cannot end.
   static constexpr std::size_t never = static_cast<std::size_t>(-1);
 
   const std::vector<BasicBlock>& blocks() const { return blocks_; }

@@ -10,9 +10,9 @@ DivergentBlocks::DivergentBlocks(const ControlFlow& flow, const Cycles* cycles)
   std::iota(behind_.begin(), behind_.end(), std::size_t{0});
 }
 
-/// The blocks at which one after the other meets form a tree whose root is the exit. A choice makes divergent what lies
-/// between each of its successors and its own meeting (Ferrante, Ottenstein and Warren's control dependence). What is
-/// divergent already is jumped over, as in a union-find.
+/// The post-dominators of the blocks form a tree with the exit as its root. A choice makes divergent the blocks between
+/// each of its successors and its meeting point (Ferrante, Ottenstein and Warren's control dependence). Blocks that are
+/// divergent already are skipped, as in a union-find.
 std::vector<std::size_t> DivergentBlocks::add_choice(std::size_t block) {
   std::vector<std::size_t> added;
   const BasicBlock& choice = flow_.blocks()[block];
@@ -23,7 +23,7 @@ std::vector<std::size_t> DivergentBlocks::add_choice(std::size_t block) {
       continue;
     }
     std::size_t next = first_outside(successor);
-    // What meets outside the cycle does not come back to it.
+    // A meeting point outside the cycle does not lead back to it.
     while (next != flow_.exit_block() && flow_.blocks()[next].meetings >= choice.meetings &&
            are_together(block, next)) {
       added.push_back(next);
@@ -34,7 +34,7 @@ std::vector<std::size_t> DivergentBlocks::add_choice(std::size_t block) {
   return added;
 }
 
-/// From here the function cannot end: no way out of this block meets the others again.
+/// The function cannot end from here: no path out of this block meets the others again.
 void DivergentBlocks::add_endless(std::size_t block, std::vector<std::size_t>& added) {
   std::vector<std::size_t> open{block};
   while (!open.empty()) {

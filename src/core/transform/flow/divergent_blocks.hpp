@@ -8,15 +8,15 @@
 
 namespace gpushare::ptx {
 
-/// Collects the blocks that run only on some ways out of given blocks: those between a choice and the point where all
-/// ways meet again. Each block is looked at once, however many choices it depends on.
+/// Collects the blocks that run only on some paths out of given blocks: those between a choice and the point where all
+/// paths meet again. Each block is visited once, however many choices it depends on.
 class DivergentBlocks {
  public:
-  /// `cycles`: where given, a choice adds no blocks outside its own cycle.
+  /// `cycles`: if given, a choice adds only blocks of its cycle.
   explicit DivergentBlocks(const ControlFlow& flow, const Cycles* cycles = nullptr);
 
-  /// The blocks that a choice at the end of this one adds. They may end with choices themselves, and whoever follows
-  /// those as well arrives at all blocks before the meeting.
+  /// The blocks that a choice at the end of this one adds. They may end with choices themselves; following those too
+  /// gives all blocks before the meeting point.
   std::vector<std::size_t> add_choice(std::size_t block);
 
  private:

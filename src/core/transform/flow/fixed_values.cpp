@@ -11,13 +11,13 @@ namespace {
 
 constexpr int deepest_chain = 200;
 
-/// Special registers that do not stay as they are, or need not.
+/// Special registers that may change while a thread runs.
 bool is_unsteady(std::string_view word) {
   constexpr std::array<std::string_view, 6> prefixes{"%clock", "%globaltimer", "%pm", "%warpid", "%smid", "%envreg"};
   return std::ranges::any_of(prefixes, [&](auto prefix) { return word.starts_with(prefix); });
 }
 
-/// The result depends on the operands alone.
+/// Does the result depend on the operands alone?
 bool is_pure(const Instruction& instruction) {
   constexpr std::array<std::string_view, 19> operations{"add", "sub",  "mul", "mad",  "min", "max", "neg",
                                                         "shl", "shr",  "and", "or",   "xor", "not", "lop3",
@@ -45,7 +45,7 @@ FixedValues::FixedValues(const Module& module, const Function& function, const C
 
 std::optional<FixedValues::Value> FixedValues::of(std::string_view word) {
   if (const auto known = known_.find(word); known != known_.end()) return known->second;
-  known_[word] = std::nullopt;  // for what depends on itself
+  known_[word] = std::nullopt;  // until found, for values that depend on themselves
   ++depth_;
   const std::optional<Value> found = depth_ < deepest_chain ? find(word) : std::nullopt;
   --depth_;
@@ -58,7 +58,7 @@ std::optional<FixedValues::Value> FixedValues::of_address(TokenRange operand) {
   return description ? std::optional(numbered(*description)) : std::nullopt;
 }
 
-/// What is assigned once stays as it is, if only because nothing comes by there again.
+/// A register that is assigned once has a fixed value, unless a loop executes the assignment again.
 std::optional<FixedValues::Value> FixedValues::find(std::string_view word) {
   const auto writers = writers_.find(without_component(word));
   if (writers == writers_.end()) return is_unsteady(word) ? std::nullopt : std::optional(numbered(std::string(word)));
@@ -110,7 +110,7 @@ FixedValues::Value FixedValues::numbered(const std::string& description) {
   return {numbers_.emplace(description, numbers_.size()).first->second};
 }
 
-/// Not of what a called function has returned.
+/// The result of a called function is not fixed.
 bool FixedValues::is_parameter_load(const Instruction& instruction) const {
   if (instruction.operation() != "ld" || !instruction.has("param") || instruction.operands[1].size() < 3) return false;
   const std::string_view name = module_.token(instruction.operands[1].begin + 1).text;

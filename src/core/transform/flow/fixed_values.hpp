@@ -22,9 +22,9 @@ class FixedValues {
     bool negated = false;
   };
 
-  /// Of a register, a variable's name or a number; nothing where it may change or is not known.
+  /// The value of a register, a variable's name or a number; nothing where it may change or is not known.
   std::optional<Value> of(std::string_view word);
-  /// Of an operand: [%r1+8].
+  /// The value of an address operand: [%r1+8].
   std::optional<Value> of_address(TokenRange operand);
 
  private:

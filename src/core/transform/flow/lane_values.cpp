@@ -13,7 +13,7 @@ namespace {
 constexpr int longest_derivation = 200;
 constexpr std::int64_t lanes = 32;
 
-/// Of integers: the type is the last suffix, that of a conversion's source, too, the last but one.
+/// The type is the last suffix; in a conversion the last but one is a type too. Are both integers?
 bool is_of_integers(const Instruction& instruction) {
   std::string_view opcode = instruction.opcode;
   const auto take_integer = [&] {
@@ -28,18 +28,18 @@ bool is_of_integers(const Instruction& instruction) {
 
 }  // namespace
 
-LaneValues::LaneValues(const Module& module, const Function& function, const OnlyWriters& writers,
+LaneValues::LaneValues(const Module& module, const Function& function, const SingleWriterAnalysis& writers,
                        const ThreadGroup& group)
     : module_(module), function_(function), group_(group), writers_(writers) {}
 
 bool LaneValues::is_same_in_warp(std::size_t statement) {
-  const Place here = place(statement);
+  const StatementPlace here = place(statement);
   if (here.instruction.operation() == "setp") return compares_whole_warps(here);
   return assigned(here).is_uniform() || gives_all_lanes_one_value(here);
 }
 
 /// A vote of the whole warp, or what one lane has, for all of them.
-bool LaneValues::gives_all_lanes_one_value(const Place& place) {
+bool LaneValues::gives_all_lanes_one_value(const StatementPlace& place) {
   const auto& operands = place.instruction.operands;
   const std::string_view operation = place.instruction.operation();
   const bool shuffles = operation == "shfl";
@@ -62,7 +62,7 @@ bool LaneValues::is_alike_before(std::int64_t lane) const {
 
 /// Consecutive values compare with a number in one way up to some lane, and in the other from there. A multiple of 32
 /// stands for all numbers that are one. What is compared after that with a second predicate is for others to look at.
-bool LaneValues::compares_whole_warps(const Place& place) {
+bool LaneValues::compares_whole_warps(const StatementPlace& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() != 3 || !is_of_integers(instruction)) return false;
   const auto has_any = [&](std::initializer_list<std::string_view> comparisons) {
@@ -92,11 +92,11 @@ LaneValues::Value LaneValues::of_number(std::int64_t number) {
   return {number % lanes == 0 ? Kind::Multiple : Kind::Uniform, number};
 }
 
-LaneValues::Place LaneValues::place(std::size_t statement) const {
+LaneValues::StatementPlace LaneValues::place(std::size_t statement) const {
   return {statement, std::get<Instruction>(function_.statements[statement])};
 }
 
-LaneValues::Value LaneValues::of(const Place& place, std::size_t operand) {
+LaneValues::Value LaneValues::of(const StatementPlace& place, std::size_t operand) {
   const TokenRange tokens = place.instruction.operands[operand];
   if (const auto number = parsed_number(module_, tokens)) return of_number(*number);
   const Token& only = module_.token(tokens.begin);
@@ -135,7 +135,7 @@ LaneValues::Value LaneValues::of_special_register(std::string_view word) const {
   return {is_of_block || is_parameter || word == "%warpid" ? Kind::Uniform : Kind::Unknown};
 }
 
-LaneValues::Value LaneValues::assigned(const Place& place) {
+LaneValues::Value LaneValues::assigned(const StatementPlace& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() < 2 || instruction.operands[0].size() != 1) return {};
   if (is_parameter_load(place)) return {Kind::Uniform};
@@ -143,7 +143,7 @@ LaneValues::Value LaneValues::assigned(const Place& place) {
   return computed(place);
 }
 
-LaneValues::Value LaneValues::computed(const Place& place) {
+LaneValues::Value LaneValues::computed(const StatementPlace& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() < 3 || !is_of_integers(instruction) || instruction.has("hi")) return {};
   const std::string_view operation = instruction.operation();
@@ -235,8 +235,8 @@ LaneValues::Kind LaneValues::shifted_left(const Value& value, const Value& by) {
   return value.is_multiple() || (by.number && *by.number >= 5) ? Kind::Multiple : Kind::Uniform;
 }
 
-/// By five places or more, lanes differ no longer. A signed division by 32 adds 31 to what is negative first: the
-/// sign, shifted. The operand behind tells a field's beginning as it tells by how much to shift.
+/// After a shift by five places or more lanes do not differ. A signed division by 32 first adds 31 to negative values:
+/// the shifted sign. The operand after it gives a field's beginning in the same way as it gives the shift.
 LaneValues::Kind LaneValues::shifted_right(const Instruction& instruction, const Value& value, const Value& by) {
   if (value.kind == Kind::Zero) return Kind::Zero;
   if (value.is_uniform()) return by.is_uniform() ? Kind::Uniform : Kind::Unknown;
@@ -254,7 +254,7 @@ LaneValues::Kind LaneValues::masked(const Value& value, const Value& mask) {
   return low == 0 ? Kind::Multiple : low == lanes - 1 ? Kind::Consecutive : Kind::Unknown;
 }
 
-/// Bits of one value from a place on, in another one; below are the other's.
+/// Inserts bits of one value into another from a place on; the lower bits are the other's.
 LaneValues::Value LaneValues::inserted(const Value& field, const Value& base, const Value& at) {
   if (!field.is_uniform() || !at.number || *at.number < 5) return {};
   if (base.is_uniform()) return {base.is_multiple() ? Kind::Multiple : Kind::Uniform};
@@ -262,7 +262,7 @@ LaneValues::Value LaneValues::inserted(const Value& field, const Value& base, co
 }
 
 /// Of the kernel, at an address that is the same for all: what a called function is given may differ.
-bool LaneValues::is_parameter_load(const Place& place) {
+bool LaneValues::is_parameter_load(const StatementPlace& place) {
   const Instruction& load = place.instruction;
   if (!function_.is_entry || load.operation() != "ld" || !load.has("param") || load.operands[1].size() < 3)
     return false;

@@ -5,13 +5,13 @@
 
 namespace gpushare::ptx {
 
-/// A function's cycles and what is in them.
+/// A function's cycles and their statements.
 struct Loops {
   const Function& function;
   const ControlFlow& flow;
   Cycles cycles{flow};
 
-  /// The statement of this number has to be one.
+  /// Requires that the statement of this number is an instruction.
   const Instruction& instruction(std::size_t statement) const {
     return std::get<Instruction>(function.statements[statement]);
   }

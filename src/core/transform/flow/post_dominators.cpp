@@ -72,7 +72,7 @@ class DominatorFinder {
     }
   }
 
-  /// Of this node and those above it that are linked, the one with the least semidominator. Paths are shortened.
+  /// The node with the least semidominator among this one and its linked ancestors. Paths are shortened.
   std::size_t best_to(std::size_t node) {
     if (ancestor_[node] == none) return node;
     path_.clear();

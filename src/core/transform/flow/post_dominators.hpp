@@ -8,7 +8,7 @@
 namespace gpushare::ptx {
 
 struct PostDominators {
-  /// By block: the first one that every way from it to the exit passes, ControlFlow::never where there is no way.
+  /// By block: the first block that every path from it to the exit passes; ControlFlow::never where there is no path.
   std::vector<std::size_t> immediate;
   /// The blocks that can reach the exit, each behind its immediate post-dominator.
   std::vector<std::size_t> order;

@@ -27,7 +27,7 @@ struct BlockShapes {
   auto operator<=>(const BlockShapes&) const = default;
 };
 
-/// Between which threads things may differ: those of a block, or these lanes of each warp.
+/// The threads between which values may differ: those of a block, or these lanes of each warp.
 struct ThreadGroup {
   std::uint32_t lanes = 0;  ///< 0: all threads of the block
   BlockShapes blocks{};

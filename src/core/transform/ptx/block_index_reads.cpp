@@ -8,7 +8,7 @@ bool is_block_index(const Token& token) {
   return token.text.starts_with("%ctaid") || token.text.starts_with("%nctaid");
 }
 
-/// How many components of the block index and of the grid's size an instruction reads.
+/// The number of components of the block index and of the grid's size that an instruction reads.
 struct BlockIndexReads {
   int components = 0;
   int grid_sizes = 0;  ///< among them

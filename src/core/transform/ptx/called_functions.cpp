@@ -40,7 +40,7 @@ std::vector<const Function*> callees(const Module& module, const Function& funct
   };
   // A pointer from memory, as to a virtual function, may lead to any function.
   const auto follow = [&](const Function& caller) {
-    // A name anywhere in the body counts, so that functions whose address is taken are found too.
+    // A name anywhere in the body counts, so functions of which only the address is taken are found too.
     for_each_named_function(module, caller.body, add);
     if (!calls_through_pointer(caller)) return;
     for (const Function& each : module.functions) {
@@ -59,7 +59,7 @@ std::vector<std::string> called_functions(const std::string& ptx, const std::str
   return names;
 }
 
-/// Against the direction of calls, from the functions that hold such an instruction.
+/// Walks from the functions that hold such an instruction to their callers.
 CalledInstructions::CalledInstructions(const Module& module, const std::vector<const Function*>& called,
                                        IsOfKind is_of_kind)
     : module_(module), is_of_kind_(std::move(is_of_kind)) {

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// The parameters whose value is converted to an address in global memory. PTX is in SSA form where a compiler wrote
+/// The parameters that are converted to addresses in global memory. PTX is in SSA form where a compiler wrote
 /// it: the register that a parameter is loaded to has no other value.
 Names converted_to_addresses(const Module& module, const Function& entry) {
   Names converted;

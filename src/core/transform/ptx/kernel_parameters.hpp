@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the PTX of a kernel says of its parameters: sizes, and which of them are surely pointers.
+// The parameters of a kernel according to its PTX: sizes, and which of them are surely pointers.
 #pragma once
 
 #include <string>

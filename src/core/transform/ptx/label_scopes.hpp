@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which place a label names. Braces are scopes: inline assembly in loops repeats the same labels in braces of its own.
+// Resolves labels. Braces are scopes: inline assembly in loops repeats the same labels, each time in new braces.
 #pragma once
 
 #include <map>
@@ -16,13 +16,13 @@ class LabelScopes {
  public:
   explicit LabelScopes(const Function& function);
 
-  /// The statement that a label of this name stands for in this statement: a Label, or a Declaration that has one. Of
-  /// several, the one in the innermost braces around it.
+  /// The statement that a label of this name stands for in this statement: a Label, or a Declaration that has one.
+  /// Among several, the one in the innermost braces around the statement.
   std::optional<std::size_t> find(std::string_view name, std::size_t used_in) const;
 
  private:
   std::vector<std::size_t> scope_of_;  ///< by statement
-  std::vector<std::size_t> parent_;    ///< by scope; the outermost is its own
+  std::vector<std::size_t> parent_;    ///< by scope; the parent of the outermost is itself
   std::map<std::pair<std::size_t, std::string_view>, std::size_t> labels_;
 };
 

@@ -39,7 +39,7 @@ bool names_space(const Token& token) {
   return space == ".global" || space == ".const";
 }
 
-/// Reads what stands between the state space and the semicolon. There may be several variables: a, b[4].
+/// Reads the text between the state space and the semicolon. There may be several variables: a, b[4].
 class DeclarationReader {
  public:
   DeclarationReader(const Module& module, TokenRange range)
@@ -97,7 +97,7 @@ class DeclarationReader {
     return one;
   }
 
-  /// Values do not matter, but names of which it has the addresses.
+  /// Values do not matter, but the names in it that stand for addresses do.
   void read_initial_value(Declared& one) {
     int depth = 0;
     do {
@@ -130,7 +130,7 @@ bool is_extern(const Module& module, std::size_t token) {
   return false;
 }
 
-/// Whether a declaration is right, the assembler judges.
+/// The assembler checks whether a declaration is correct.
 void add_declared(const Module& module, TokenRange declaration, std::vector<Declared>& declared) {
   try {
     std::ranges::move(DeclarationReader(module, declaration).read(), std::back_inserter(declared));
@@ -154,8 +154,8 @@ std::vector<Declared> declared_variables(const Module& module) {
   return declared;
 }
 
-/// Which variables code may get at: those that it mentions, and what is mentioned by functions and variables that it
-/// mentions. So a call through a pointer may arrive at whatever has its address taken on the way.
+/// The variables that code may reach: those that it mentions, and those that functions and variables that it mentions
+/// mention. So a call through a pointer may arrive at any function with an address taken on the way.
 class Mentions {
  public:
   Mentions(const Module& module, const std::vector<Declared>& declared) : module_(module), declared_(declared) {
@@ -163,7 +163,7 @@ class Mentions {
       indices_.emplace(declared[index].variable.name, index);
   }
 
-  /// By index: is it among those of these functions?
+  /// By index: can these functions reach the variable?
   std::vector<bool> of(std::vector<const Function*> pending) {
     std::vector<bool> mentioned(declared_.size());
     std::unordered_set<const Function*> seen(pending.begin(), pending.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The variables of a PTX module: what its launches find as launches before them, or the host, have left it.
+// The variables of a PTX module: memory through which launches, or the host, leave values for later launches.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ struct ModuleVariable {
   bool is_constant = false;  ///< in constant memory: the host can set it, and no kernel can
   bool is_managed = false;
   bool is_written = false;  ///< perhaps, by a kernel of the module
-  bool is_used = false;     ///< by the kernel that was asked about, or by what it may call
+  bool is_used = false;     ///< by the given kernel, or by functions that it may call
 };
 
-/// Those that kernels can write or the host can set, in the order of the module. Not what no kernel mentions, since it
-/// makes no difference; what other modules define; and what the compiler itself has put there, such as the texts of
-/// printf() and tables of sin(), whose names begin with '$' or "__".
+/// The variables that kernels can write or the host can set, in the order of the module. Left out are variables that no
+/// kernel mentions, since they make no difference; those that other modules define; and the compiler's, such as the
+/// texts of printf() and tables of sin(), with names that begin with '$' or "__".
 /// Throws InvalidInput where the text is no PTX, or has no such entry.
 std::vector<ModuleVariable> module_variables(const std::string& ptx, const std::string& entry);
 

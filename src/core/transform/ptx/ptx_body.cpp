@@ -28,7 +28,7 @@ Declaration parse_declaration(Cursor& cursor, std::string_view label, std::size_
   return declaration;
 }
 
-/// Operands are separated by commas outside of all brackets.
+/// Operands are separated by commas that are not in brackets.
 void parse_operands(Cursor& cursor, Instruction& instruction) {
   int depth = 0;
   std::size_t begin = cursor.position();

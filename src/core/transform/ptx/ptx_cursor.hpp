@@ -14,7 +14,7 @@ namespace gpushare::ptx {
 /// Walks over tokens and complains by line. Never moves past the end.
 class Cursor {
  public:
-  /// Of bytes in a parameter: far more than PTX allows.
+  /// A limit for a parameter's bytes: far more than PTX allows.
   static constexpr std::size_t largest_count = std::size_t{1} << 32;
 
   Cursor(std::string_view text, const std::vector<Token>& tokens) : text_(text), tokens_(tokens) {}

@@ -59,7 +59,7 @@ std::vector<Parameter> parse_parameters(Cursor& cursor) {
   return parameters;
 }
 
-/// Directives between parameters and body: .maxntid 256, 1, 1 and the like. Only .pragma has a semicolon of its own.
+/// Directives between parameters and body: .maxntid 256, 1, 1 and the like. Only .pragma ends with a semicolon.
 std::vector<TokenRange> parse_directives(Cursor& cursor) {
   std::vector<TokenRange> directives;
   const auto at_next = [&] {
@@ -157,8 +157,8 @@ void skip_file(Cursor& cursor) {
   } while (cursor.accept(","));
 }
 
-/// Variables, .section, .pragma and the like: up to the semicolon, or the closing brace. What is none of these is
-/// skipped up to where a function begins.
+/// Variables, .section, .pragma and the like: up to the semicolon, or the closing brace. Anything else is skipped up to
+/// the beginning of a function.
 void skip_directive(Cursor& cursor) {
   const Token directive = cursor.take();
   if (directive.is(".file")) return skip_file(cursor);
@@ -188,7 +188,7 @@ std::string_view header(const std::vector<Token>& tokens, std::string_view direc
   return (found + 1)->text;
 }
 
-/// A suffix in a word of its own is a part of the word before it.
+/// A suffix that is a separate word is a part of the word before it.
 TextEdits joined_suffixes(const Module& module) {
   TextEdits edits;
   const auto is_suffix = [&](std::size_t token) {

@@ -2,7 +2,7 @@
 // A PTX module as functions and statements. Every part remembers its tokens, and tokens their place in the text, so
 // that a transformation can say "replace this" without printing the rest anew.
 //
-// Whether a text is right, the assembler judges. What is not understood here is noted and left alone.
+// The assembler checks whether a text is correct. Text that is not understood here is noted and left unchanged.
 #pragma once
 
 #include <string>
@@ -77,14 +77,14 @@ struct Function {
   std::vector<TokenRange> directives;  ///< .maxntid and the like, between parameters and body
   TokenRange body;                     ///< with its braces
   std::vector<Statement> statements;
-  std::string not_understood;  ///< what the parser stumbled over, and where; what stands there is none of the above
+  std::string not_understood;  ///< the first text that was not understood, and its line
 };
 
-/// Of a fundamental type, such as ".f32".
+/// The size of a fundamental type, such as ".f32".
 std::size_t bytes_of_type(std::string_view type);
 
 struct Module {
-  /// As it was given, but that blanks between a word and its suffix (`st .shared.u32`) stand behind the suffix.
+  /// The text as given, except that blanks between a word and its suffix (`st .shared.u32`) are behind the suffix.
   std::string text;
   std::vector<Token> tokens;
   std::string_view version;    ///< "9.0"

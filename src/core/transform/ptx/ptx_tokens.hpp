@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX as tokens that know where they stand in the text. Nothing is thrown away: whoever changes a program edits the
-// text between tokens, so comments, layout and everything not understood stay as they were.
+// PTX as tokens that know their place in the text. Nothing is lost: a transformation edits the text between tokens, so
+// comments, layout and everything not understood stay as they were.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ struct Token {
   std::size_t end() const { return offset + text.size(); }
 };
 
-/// The tokens of a PTX text, comments and white space left out. The text must outlive them. Every text has tokens: the
-/// assembler judges whether it is PTX.
+/// The tokens of a PTX text, without comments and white space. The text must outlive them. Every text has tokens: the
+/// assembler checks whether it is PTX.
 std::vector<Token> tokenize(std::string_view text);
 
 /// The line, counted from 1, on which this offset lies.

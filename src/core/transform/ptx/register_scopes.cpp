@@ -39,7 +39,7 @@ std::vector<Registers> declared(const Module& module, const Declaration& declara
   return found;
 }
 
-/// Renames what one function declares in its inner scopes, where the name is declared elsewhere in it as well.
+/// Renames the registers that a function declares in its inner scopes under names that it also declares elsewhere.
 class Renaming {
  public:
   Renaming(const Module& module, const Function& function, TextEdits& edits)

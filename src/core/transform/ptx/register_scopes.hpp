@@ -8,9 +8,9 @@
 
 namespace gpushare::ptx {
 
-/// The module's text with one name for each register. Braces are scopes, in which inline assembly declares registers of
-/// its own by names that stand for others elsewhere in the function: the analyses tell registers by their names.
-/// Nothing where each has one name already.
+/// The module's text with a distinct name for each register. Braces are scopes, in which inline assembly declares
+/// registers by names that stand for others elsewhere in the function, and the analyses identify registers by name.
+/// Nothing where the names are distinct already.
 std::optional<std::string> with_distinct_registers(const Module& module);
 
 }  // namespace gpushare::ptx

@@ -10,7 +10,7 @@
 namespace gpushare::ptx {
 namespace {
 
-/// Compilers write values before they are used, but for loops: so often code is gone through at most.
+/// A limit to the passes over the code: compilers write values before they are used, except in loops.
 constexpr int most_passes = 4;
 
 constexpr std::array reads{"ld", "ldu", "prefetch", "prefetchu", "setp", "set", "isspacep"};
@@ -63,7 +63,7 @@ class AddressFlow {
     }
   }
 
-  /// A register that has now this address, now that one, is not told apart.
+  /// A register that holds different addresses at different places is not analysed.
   void give(TokenRange destination, std::string_view variable) {
     for (std::size_t token = destination.begin; token < destination.end; ++token) {
       if (module_.token(token).kind != TokenKind::Word) continue;
@@ -82,7 +82,7 @@ class AddressFlow {
   bool changed_ = false;
 };
 
-/// Of code that is not understood: what it does with them is not known.
+/// Adds the variables that code mentions which is not understood: it may write them.
 void add_mentioned(const Module& module, const Function& function,
                    const std::unordered_set<std::string_view>& variables,
                    std::unordered_set<std::string_view>& written) {

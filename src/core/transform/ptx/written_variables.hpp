@@ -8,8 +8,8 @@
 
 namespace gpushare::ptx {
 
-/// Of these variables of a module, those that its code may write: what is not surely only loaded from. An address that
-/// is stored, or handed to a function, may be written to.
+/// The variables among these that the module's code may write: those that are not surely only read. An address that is
+/// stored, or passed to a function, may be written to.
 std::unordered_set<std::string_view> written_variables(const Module& module,
                                                        const std::unordered_set<std::string_view>& variables);
 

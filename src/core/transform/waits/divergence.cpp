@@ -22,13 +22,13 @@ bool is_thread_dependent_register(std::string_view name, const ThreadGroup& grou
   return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// Does it yield the same to all threads of the block? Of a counted barrier, or one whose number is worked out, other
-/// threads may get the result of another.
+/// Does it yield the same to all threads of the block? A counted barrier, or one with a computed number, may give
+/// different threads the results of different barriers.
 bool is_barrier_of_all(const Module& module, const Instruction& barrier) {
   return barrier.operands.size() == 3 && module.token(barrier.operands[1].begin).kind == TokenKind::Number;
 }
 
-/// Does the result differ between threads whatever the operands are?
+/// Does the result differ between threads for any operands?
 bool yields_thread_dependent_value(const Module& module, const Instruction& instruction, const ThreadGroup& group) {
   if (is_block_barrier(instruction)) return instruction.has("red") && !is_barrier_of_all(module, instruction);
   if (instruction.operation() == "activemask") return group.is_block();
@@ -40,13 +40,13 @@ bool loads_value(const Instruction& instruction) {
   return instruction.operation() == "ld" || instruction.operation() == "ldu";
 }
 
-/// Does it look again and again at what others write?
+/// Does it read a value repeatedly that other threads write?
 bool watches(const Instruction& load) {
   constexpr std::array<std::string_view, 4> watching{"volatile", "relaxed", "acquire", "mmio"};
   return std::ranges::any_of(watching, [&](std::string_view suffix) { return load.has(suffix); });
 }
 
-/// Through 16 bytes of shared memory, register by register.
+/// Copies 16 bytes at a time through shared memory, register by register.
 bool can_be_handed_on(const Module& module, const Instruction& load) {
   std::size_t registers = load.has("v2") ? 2 : load.has("v4") ? 4 : load.has("v8") ? 8 : 1;
   const std::size_t bytes = registers * bytes_of_type(load.opcode.substr(load.opcode.rfind('.')));
@@ -58,7 +58,7 @@ bool can_be_handed_on(const Module& module, const Instruction& load) {
 
 bool is_of_common_memory(const Instruction& load) { return load.names_space("global") || load.names_space("shared"); }
 
-/// Each statement is affected at most once, and each word of it is looked at once: the time is that of reading.
+/// Each statement is affected at most once, and each word of it is visited once: the time is that of reading.
 class Taint {
  public:
   Taint(const Module& module, const Function& function, const ControlFlow& flow, const ThreadGroup& group,
@@ -95,13 +95,13 @@ class Taint {
   std::vector<bool>& abandoned() { return abandoned_; }
 
  private:
-  /// Statements, by what they do with what they read.
+  /// Statements, by their treatment of the values that they read.
   struct Readers {
     std::vector<std::size_t> computing;
     std::vector<std::size_t> guarded;
   };
   struct Warp {
-    OnlyWriters writers;
+    SingleWriterAnalysis writers;
     LaneValues values;
     LeavingChoices leaving;
     DivergentBlocks abandoned_blocks;
@@ -131,7 +131,7 @@ class Taint {
     if (affected) affect(index);
   }
 
-  /// What is handed over in a call may differ.
+  /// Arguments of called functions may differ.
   void taint_parameters() {
     for (const Parameter& parameter : function_.parameters) {
       tainted_.insert(parameter.name);
@@ -141,7 +141,8 @@ class Taint {
     }
   }
 
-  /// Of what this statement reads by this name: of one writer where that is known, or else of all.
+  /// The readers of the value that this statement reads by this name: of the single writer where it is known, else of
+  /// all.
   Readers& readers_of(std::string_view name, std::size_t index) {
     const auto writer = warp_ ? warp_->writers.of(name, index) : std::nullopt;
     return writer ? readers_of_writer_[*writer] : readers_of_name_[name];
@@ -193,8 +194,8 @@ class Taint {
     }
   }
 
-  /// Also what is chosen in what is abandoned, whoever meets whom there: those who have left are missing from all of
-  /// it.
+  /// Also the choices within the abandoned part, wherever their paths meet: the threads that have left are missing from
+  /// all of it.
   void abandon(std::size_t choice) {
     std::vector<std::size_t> choices{choice};
     while (!choices.empty()) {
@@ -208,11 +209,11 @@ class Taint {
     }
   }
 
-  /// Parameters of the kernel are, and what is constant. Lanes that load together from memory of all find the same; but
-  /// a thread that loads again and again may be alone.
+  /// Kernel parameters and constants are the same for all. Lanes that load together from memory of all find the same
+  /// value; but a thread that loads repeatedly may be alone.
   bool is_same_for_same_address(const Instruction& load, std::size_t index) const {
     if (load.has("nc") || load.has("const")) return true;
-    if (load.has("param")) return function_.is_entry;  // what is handed over in a call may differ
+    if (load.has("param")) return function_.is_entry;  // arguments of called functions may differ
     if (load.has("local")) return true;                // if all threads have stored the same
     if (group_.is_block()) return for_all_ != nullptr && for_all_->contains(index);
     return !watches(load) && is_of_common_memory(load);

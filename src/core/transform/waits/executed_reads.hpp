@@ -8,7 +8,7 @@
 
 namespace gpushare::ptx {
 
-/// Where a function and what it calls read memory that other blocks may write.
+/// The reads, in a function and its callees, of memory that other blocks may write.
 struct ExecutedReads {
   ExecutedReads(const Module& module, const std::vector<const Function*>& called)
       : news(module, called, sees_other_blocks),

@@ -12,7 +12,7 @@
 
 namespace gpushare::ptx {
 
-/// What is known of functions, found once however many kernels of the module call them.
+/// Caches the analyses of functions, however many kernels of the module call them.
 class FunctionAnalyses {
  public:
   explicit FunctionAnalyses(const Module& module) : module_(module) {}
@@ -20,11 +20,11 @@ class FunctionAnalyses {
   const ControlFlow& flow(const Function& function);
   const std::vector<bool>& divergent_statements(const Function& function, const ThreadGroup& group);
   const std::vector<bool>& abandoned_statements(const Function& function, const ThreadGroup& group);
-  /// `reads`: of any kernel that calls the function, or is it.
+  /// `reads`: those of any kernel that calls the function, or is it.
   bool waits_in_loop(const Function& function, const ExecutedReads& reads);
 
  private:
-  struct Known {
+  struct FunctionResults {
     std::unique_ptr<ControlFlow> flow;
     std::map<ThreadGroup, std::vector<bool>> divergent;
     std::map<ThreadGroup, std::vector<bool>> abandoned;
@@ -32,7 +32,7 @@ class FunctionAnalyses {
   };
 
   const Module& module_;
-  std::unordered_map<const Function*, Known> known_;
+  std::unordered_map<const Function*, FunctionResults> known_;
 };
 
 }  // namespace gpushare::ptx

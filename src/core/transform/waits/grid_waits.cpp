@@ -29,7 +29,7 @@ bool is_atomic(const Instruction& instruction) {
   return instruction.operation() == "atom" || instruction.operation() == "red";
 }
 
-/// An atomic that leaves what it finds: atomicAdd(p, 0), atomicCAS(p, x, x).
+/// An atomic that does not change the value: atomicAdd(p, 0), atomicCAS(p, x, x).
 bool only_reads(const Module& module, const Instruction& atomic) {
   if (atomic.operation() != "atom") return false;
   const auto& operands = atomic.operands;
@@ -41,8 +41,8 @@ bool only_reads(const Module& module, const Instruction& atomic) {
   return number && ((keeps_by_0 && *number == 0) || (keeps_by_ones && static_cast<std::int32_t>(*number) == -1));
 }
 
-/// What arithmetic makes of values: registers by name, and, if asked for, what a thread leaves in shared memory for
-/// others. Global memory is not followed: an address is not what is found there.
+/// Propagates values through arithmetic: registers by name, and optionally through shared memory, which a thread writes
+/// for others. Global memory is not followed: an address is not the value found there.
 class Derived {
  public:
   Derived(const Module& module, const Function& function) : module_(module) {
@@ -55,7 +55,7 @@ class Derived {
     });
   }
 
-  /// The block's own number is made with the size of the grid where that has several dimensions.
+  /// With several dimensions the block's linear number is computed from the size of the grid.
   RegisterNames from(const std::vector<const Instruction*>& seeds, bool through_shared = false) const {
     RegisterNames found;
     std::vector<std::string_view> open;
@@ -120,7 +120,7 @@ class GridWaits {
     of_atomic_ = derived_.from(atomics);
   }
 
-  /// The first load of a loop by which the loop may go on.
+  /// The first load of a loop that decides whether the loop continues.
   const Instruction* poll() {
     for (std::size_t cycle = 0; cycle < loops_.cycles.all().size(); ++cycle) {
       if (const Instruction* found = poll_in(cycle)) return found;
@@ -128,7 +128,7 @@ class GridWaits {
     return nullptr;
   }
 
-  /// Such a load in a loop that goes by the size of the grid, or that compares what it found with a parameter.
+  /// Such a load in a loop that depends on the size of the grid, or that compares the loaded value with a parameter.
   const Instruction* poll_by_size() {
     for (std::size_t cycle = 0; cycle < loops_.cycles.all().size(); ++cycle) {
       const Instruction* found = poll_in(cycle);
@@ -157,7 +157,7 @@ class GridWaits {
   }
 
  private:
-  /// Is what it reads counted up or down by blocks? Or is where it reads, or whether, a matter of the grid's size?
+  /// Do blocks count up or down what it reads? Or does the grid's size decide what it reads, or whether?
   bool waits_for_count(const Instruction& poll) {
     const TokenRange address = poll.operands.size() > 1 ? poll.operands[1] : TokenRange{};
     if (reads_any(poll, of_size_)) return true;
@@ -193,8 +193,8 @@ class GridWaits {
     });
   }
 
-  /// Also sets polls_: the loads of the loop that see what other blocks write. Plain loads are there for their data,
-  /// unless the loop does nothing but look.
+  /// Also sets polls_: the loads of the loop that see writes of other blocks. Plain loads fetch data, unless the loop
+  /// does nothing but read.
   const Instruction* poll_in(std::size_t cycle) {
     bool is_fenced = false;
     bool writes = false;
@@ -222,7 +222,7 @@ class GridWaits {
                                [&](std::string_view name) { return names.contains(name); });
   }
 
-  /// In what is added or exchanged, not in the address.
+  /// Only in the operand that is added or exchanged, not in the address.
   bool reads_any_value(const Instruction& atomic, const RegisterNames& names) const {
     for (const TokenRange& operand : atomic.operands) {
       if (module_.token(operand.begin).is("[")) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Home-made barriers across the grid, whose blocks wait for all others. As workers the others may not have begun, and
-// do not begin before the one that waits has ended.
+// Barriers across the grid that a kernel implements itself, at which blocks wait for all others. In workers this would
+// deadlock: the other blocks may not have begun, and do not begin before the waiting one has ended.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace gpushare::ptx {
 
-/// A load (as its first token) with which a block may wait for blocks behind it: it is read in a loop, and how far the
-/// others have come is measured by the size of the grid or by a parameter. Kernels that wait for earlier blocks alone
-/// (decoupled look-back, tickets, locks) compare with numbers. What is a number only because the compiler knew the
-/// size of the grid is not told from these.
+/// A load (as its first token) with which a block may wait for later blocks: it is read in a loop, and the progress of
+/// the others is compared with the size of the grid or with a parameter. Kernels that wait for earlier blocks only
+/// (decoupled look-back, tickets, locks) compare with numbers. A grid size that the compiler has turned into a number
+/// cannot be told from these.
 std::optional<std::size_t> find_wait_for_all_blocks(const Module& module, FunctionAnalyses& analyses,
                                                     const Function& entry, const std::vector<const Function*>& called);
 

@@ -7,18 +7,18 @@
 
 namespace gpushare::ptx {
 
-/// Knows where threads part of which some may have left the function while the others still wait for them. Where
-/// `if (c) v = __shfl_sync(~0u, ...);` comes before `__syncthreads();` none can have: to leave, a thread would have to
-/// pass the barrier, which waits for those that wait. So the wait is for lanes that come, or hangs in the original.
+/// Finds choices after which some threads may have left the function while the others still wait for them. Where `if
+/// (c) v = __shfl_sync(~0u, ...);` comes before `__syncthreads();` none can have: to leave, a thread would have to pass
+/// the barrier, which waits for those that wait. So the lanes arrive, or the original hangs as well.
 class LeavingChoices {
  public:
   LeavingChoices(const Function& function, const ControlFlow& flow);
 
-  /// Of those that part at the end of this block: may some have left, or be past a barrier, before all meet again?
+  /// May some of the threads that part at the end of this block have left, or be past a barrier, before all meet again?
   bool may_lose_threads(std::size_t block) const;
 
  private:
-  /// What a thread may meet in a block, in order: the first of these.
+  /// The first wait that a thread executes in a block.
   enum class Meets { Nothing, Barrier, Others };  ///< Others: a barrier of some threads, or a call
 
   const ControlFlow& flow_;

@@ -10,7 +10,7 @@
 namespace gpushare::ptx {
 namespace {
 
-/// Of all searches together; where that is not enough, nothing is known.
+/// A limit to all searches together; beyond it, nothing is known.
 constexpr std::size_t most_search_steps = 1'000'000;
 
 class MbarrierLives {
@@ -87,7 +87,7 @@ class MbarrierLives {
     return fact->second != (value->negated != instruction.negated);
   }
 
-  /// The instruction's own guard, and those of the branches that led to it.
+  /// The guard of the instruction, and those of the branches that led to it.
   Facts facts_at(std::size_t index, const Instruction& init) {
     Facts facts;
     add_fact(init, true, facts);
@@ -107,7 +107,7 @@ class MbarrierLives {
     if (value) facts.emplace(value->number, executed != (value->negated != instruction.negated));
   }
 
-  /// Where control goes from a block. A trap ends the whole grid.
+  /// The successors of a block. A trap ends the whole grid.
   std::vector<std::size_t> ways_out(std::size_t block, const Facts& facts) {
     std::vector<std::size_t> ways = flow_.blocks()[block].successors;
     const auto* last = std::get_if<Instruction>(&function_.statements[flow_.blocks()[block].end - 1]);

@@ -7,7 +7,7 @@
 namespace gpushare::ptx {
 namespace {
 
-/// Is it about memory that other blocks write, as far as its space says? Generic addresses may lead there.
+/// Does its state space hold memory that other blocks write? Generic addresses may lead there.
 bool is_open_to_others(const Instruction& instruction) {
   constexpr std::array<std::string_view, 4> closed{"shared", "local", "param", "const"};
   return std::ranges::none_of(closed, [&](auto space) { return instruction.names_space(space); });

@@ -6,14 +6,14 @@
 
 namespace gpushare::ptx {
 
-/// A load that sees what other blocks write while the kernel runs (volatile, relaxed, acquire, .cv): nobody asks for
-/// it but to watch them.
+/// A load that sees writes of other blocks while the kernel runs (volatile, relaxed, acquire, .cv): its only purpose is
+/// to poll them.
 bool watches_other_blocks(const Instruction& instruction);
 
-/// Sees it too, but mostly is there for other reasons: atomics with a result, and loads from the L2 (.cg).
+/// Sees them too, but mostly has other purposes: atomics with a result, and loads from the L2 (.cg).
 bool sees_other_blocks(const Instruction& instruction);
 
-/// Any other load of memory that other blocks may write. Behind a fence it sees what they have written.
+/// Any other load of memory that other blocks may write. Behind a fence it sees their writes.
 bool is_plain_load(const Instruction& instruction);
 
 /// Orders memory accesses of this thread and of others.

@@ -2,7 +2,7 @@
 #include "core/transform/waits/waits.hpp"
 
 #include "core/transform/flow/loops.hpp"
-#include "core/transform/waits/self_deciding_reads.hpp"
+#include "core/transform/waits/spin_loop_detector.hpp"
 
 namespace gpushare::ptx {
 
@@ -10,9 +10,9 @@ bool has_waiting_loop(const Module& module, const Function& function, const Cont
                       const ExecutedReads& reads) {
   const Loops loops{function, flow};
   if (loops.cycles.all().empty()) return false;
-  SelfDecidingReads deciding(module, loops, reads);
+  SpinLoopDetector spin_loops(module, loops, reads);
   for (std::size_t cycle = 0; cycle < loops.cycles.all().size(); ++cycle) {
-    if (deciding.any(cycle)) return true;
+    if (spin_loops.any(cycle)) return true;
   }
   return false;
 }

@@ -6,9 +6,9 @@
 
 namespace gpushare::ptx {
 
-/// Does the function hold a loop that may go on until another block has done something? `reads`: of the function
-/// and what it calls. Locks count, as do all loops that end by the result of an atomic, but for compare-and-swaps that
-/// are tried again with what they have found.
+/// Does the function hold a loop that may continue until another block has done something? `reads`: those of the
+/// function and its callees. Locks count, as do all loops that end by the result of an atomic, except for
+/// compare-and-swaps that are retried with the value that they found.
 bool has_waiting_loop(const Module& module, const Function& function, const ControlFlow& flow,
                       const ExecutedReads& reads);
 

@@ -13,19 +13,19 @@
 #include "core/transform/flow/divergent_blocks.hpp"
 #include "core/transform/ptx/called_functions.hpp"
 #include "core/transform/ptx/instructions.hpp"
-#include "core/transform/waits/asked_masks.hpp"
+#include "core/transform/waits/mask_provenance.hpp"
 
 namespace gpushare::ptx {
 namespace {
 
-/// Not the aligned ones (mma, ldmatrix): these are for whole warps, in the original as well.
+/// Without the aligned ones (mma, ldmatrix): these are for whole warps, in the original as well.
 bool waits_for_lanes(const Instruction& instruction) {
   if (instruction.opcode.starts_with("bar.warp.sync")) return true;
   return instruction.has("sync") && !instruction.has("aligned") &&
          is_any_of(instruction.operation(), {"shfl", "vote", "match", "redux", "elect"});
 }
 
-/// The numbers that are assigned to registers, where each has one only.
+/// The numbers assigned to registers that have only one value.
 class Numbers {
  public:
   Numbers(const Module& module, const Function& function) : module_(module) {
@@ -56,10 +56,11 @@ class Numbers {
   std::unordered_map<std::string_view, std::optional<std::uint32_t>> of_;
 };
 
-/// Each takes an analysis.
+/// A limit, as each takes an analysis.
 constexpr std::size_t most_masks = 32;
 
-/// The waits of one function by masks that are made up, and those of them that need lanes which may have returned.
+/// The waits of one function by masks that are not answers of lanes, and those among them that need lanes which may
+/// have returned.
 class Waits {
  public:
   Waits(const Module& module, FunctionAnalyses& analyses, const Function& function, const BlockShapes& blocks)
@@ -67,18 +68,18 @@ class Waits {
         function_(function),
         blocks_(blocks),
         abandoned_(analyses.abandoned_statements(function, {ThreadGroup::all_lanes, blocks})),
-        asked_(module, function, analyses.divergent_statements(function, {ThreadGroup::all_lanes, blocks})),
+        provenance_(module, function, analyses.divergent_statements(function, {ThreadGroup::all_lanes, blocks})),
         numbers_(module, function),
         module_(module),
         flow_(analyses.flow(function)) {}
 
-  bool is_by_made_up_mask(std::size_t statement, const Instruction& instruction) {
+  bool needs_absent_lanes(std::size_t statement, const Instruction& instruction) {
     if (!waits_for_lanes(instruction) || instruction.operands.empty()) return false;
     const std::string_view mask = single_name(module_, instruction, instruction.operands.size() - 1);
-    return !asked_.contains(mask) || (abandoned_[statement] && may_have_parted(statement, mask));
+    return !provenance_.contains(mask) || (abandoned_[statement] && may_have_parted(statement, mask));
   }
 
-  /// Lanes that the mask does not name need not be there: `if (threadIdx.x < 8)` before `__shfl_sync(0xff, ...)`.
+  /// Lanes that the mask does not name need not be present: `if (threadIdx.x < 8)` before `__shfl_sync(0xff, ...)`.
   bool has_its_lanes(std::size_t statement, const Instruction& instruction) {
     if (!abandoned_[statement]) return true;
     if (!waits_for_lanes(instruction)) return false;
@@ -89,20 +90,20 @@ class Waits {
   }
 
  private:
-  /// Lanes that have answered may have returned since, unless they go together to the wait: they went the same way
-  /// before they were asked, or by what they were asked, as in `mask = __ballot_sync(~0u, i < n); if (i >= n) return;`
+  /// Lanes that have answered may have returned since, unless they go together to the wait: they took the same path
+  /// before they answered, or by what they answered, as in `mask = __ballot_sync(~0u, i < n); if (i >= n) return;`
   bool may_have_parted(std::size_t wait, std::string_view mask) {
     if (choices_.empty()) find_choices();
-    for (const std::size_t asker : asked_.askers(mask)) {
-      if (asker == wait) continue;
-      if (++times_asked_ > most_masks) return true;
-      const auto& question = std::get<Instruction>(function_.statements[asker]);
+    for (const std::size_t source : provenance_.sources(mask)) {
+      if (source == wait) continue;
+      if (++checks_ > most_masks) return true;
+      const auto& question = std::get<Instruction>(function_.statements[source]);
       const std::string_view answer = question.has("ballot") ? single_name(module_, question, 1) : std::string_view();
       std::unordered_set<std::size_t> together;
       for (const auto& [choice, parted] : choices_) {
         const auto& branch = std::get<Instruction>(function_.statements[flow_.blocks()[choice].end - 1]);
         const bool is_answer = !answer.empty() && are_one_question(branch.predicate, answer);
-        if (is_answer || parted.contains(flow_.block_of(asker))) together.insert(choice);
+        if (is_answer || parted.contains(flow_.block_of(source))) together.insert(choice);
       }
       const ThreadGroup group{ThreadGroup::all_lanes, blocks_};
       if (abandoned_statements(module_, function_, flow_, group, together)[wait]) return true;
@@ -136,7 +137,7 @@ class Waits {
            });
   }
 
-  /// What makes the predicate, of integers that are written once.
+  /// The definition of the predicate, from integers that are written once.
   const Instruction* comparison(std::string_view predicate) const {
     const Instruction* found = nullptr;
     bool several = false;
@@ -155,12 +156,12 @@ class Waits {
   const Function& function_;
   BlockShapes blocks_;
   const std::vector<bool>& abandoned_;
-  AskedMasks asked_;
+  MaskProvenance provenance_;
   Numbers numbers_;
   const Module& module_;
   const ControlFlow& flow_;
   std::unordered_set<std::uint32_t> masks_;
-  std::size_t times_asked_ = 0;
+  std::size_t checks_ = 0;
   std::vector<std::pair<std::size_t, std::unordered_set<std::size_t>>> choices_;  ///< and the blocks that each parts
 };
 
@@ -180,7 +181,7 @@ const Instruction* find_wait_for_missing_lanes(const Module& module, FunctionAna
     Waits& found = waits_of.emplace_back(module, analyses, *each, blocks);
     for (std::size_t index = 0; index < each->statements.size(); ++index) {
       const auto* instruction = std::get_if<Instruction>(&each->statements[index]);
-      if (instruction != nullptr && found.is_by_made_up_mask(index, *instruction)) waits.insert(instruction);
+      if (instruction != nullptr && found.needs_absent_lanes(index, *instruction)) waits.insert(instruction);
     }
   }
   const CalledInstructions reached(module, called, [&](const Instruction& each) { return waits.contains(&each); });

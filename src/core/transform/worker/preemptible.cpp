@@ -19,7 +19,7 @@
 namespace gpushare::ptx {
 namespace {
 
-/// Register or parameter -> what stands for it in a worker.
+/// Maps a register or parameter to its replacement in a worker.
 struct Component {
   std::string_view name;
   const char* in_entry;  // a register; "" where it is a field of the parameter
@@ -74,7 +74,7 @@ std::size_t first_token(const Statement& statement) {
   return std::get<Instruction>(statement).tokens.begin;
 }
 
-/// Where the first statement behind the leading declarations begins.
+/// The beginning of the first statement behind the leading declarations.
 std::size_t body_offset(const Module& module, const Function& entry) {
   for (std::size_t index = 1; index < entry.statements.size(); ++index) {
     const Statement& statement = entry.statements[index];
@@ -156,7 +156,7 @@ class WorkerWriter {
     edits_.insert(module_.token(init.tokens.begin).offset, worker_text::unless_first_task(++invalidations_, inval));
   }
 
-  /// What the address leads to may change meanwhile: all threads get what one has found.
+  /// The memory at the address may change meanwhile, so all threads get the value that one has found.
   std::string load_for_all(const Instruction& load) {
     const std::string_view type = load.opcode.substr(load.opcode.rfind('.'));
     std::string vector;
@@ -208,7 +208,7 @@ class WorkerWriter {
   int invalidations_ = 0;
 };
 
-/// In a called function, a read of the block index becomes a load from where the worker has put it.
+/// In a called function, a read of the block index becomes a load of the value that the worker has stored.
 void rewrite_callee(const Module& module, const Function& function, TextEdits& edits) {
   for_each_instruction(function, [&](const Instruction& instruction) {
     if (!reads_block_index(module, instruction)) return;
@@ -226,7 +226,7 @@ void rewrite_callee(const Module& module, const Function& function, TextEdits& e
   });
 }
 
-/// Behind the header, on a line of its own.
+/// Inserted behind the header, on a separate line.
 void insert_block_index_slot(const Module& module, TextEdits& edits) {
   const std::size_t header_end = module.token(module.header_end - 1).end();
   const std::size_t line_end = module.text.find('\n', header_end);
@@ -238,7 +238,8 @@ void insert_block_index_slot(const Module& module, TextEdits& edits) {
   }
 }
 
-/// Entries that are named outside of their own declarations: kernels of dynamic parallelism need them in their module.
+/// Entries that are named elsewhere than in their declarations: kernels of dynamic parallelism need them in their
+/// module.
 std::unordered_set<std::string_view> entries_in_use(const Module& module) {
   std::unordered_set<std::string_view> used;
   const auto look_at = [&](TokenRange tokens, std::string_view own_name) {
@@ -286,7 +287,8 @@ std::vector<KernelVerdict> judge_all(const Module& module, const std::vector<con
   return verdicts;
 }
 
-/// Functions that read the block index where it is in a worker are called by originals, too, which put it there.
+/// Functions that read the block index where a worker has stored it are called by originals too, which store it as
+/// well.
 void rewrite_readers(const Module& module, const std::unordered_set<const Function*>& readers,
                      const std::unordered_set<std::string_view>& entries, TextEdits& edits) {
   if (readers.empty()) return;

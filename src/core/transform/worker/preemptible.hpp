@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes kernels preemptible and resizable at thread-block boundary: PTX in, PTX out.
 //
-// The worker is an entry of its own beside the original, and persistent. It takes a place on its SM if the quota there
-// allows one more, claims tasks (thread blocks of the logical grid) a chunk at a time, runs the kernel's body for each
-// with blockIdx and gridDim replaced, and leaves when the tasks are used up or the quota has shrunk. A task that is
-// claimed is always finished, and tasks are handed out in increasing order from one counter, so kernels that wait for
+// The worker is a second, persistent entry beside the original. It takes a place on its SM if the quota there allows
+// one more, claims tasks (thread blocks of the logical grid) a chunk at a time, runs the kernel's body for each with
+// blockIdx and gridDim replaced, and leaves when the tasks are used up or the quota has shrunk. A claimed task is
+// always finished, and tasks are handed out in increasing order from one counter, so kernels that wait for
 // lower-numbered blocks (decoupled look-back) stay correct. A relaunch with the same control block resumes where the
 // last one stopped.
 #pragma once

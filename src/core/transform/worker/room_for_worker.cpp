@@ -22,7 +22,7 @@ struct Variable {
   std::size_t alignment = 1;
 };
 
-/// .shared .align 16 .v4 .b8 name[32][4], other;   None of .extern ones, whose size the launch says.
+/// .shared .align 16 .v4 .b8 name[32][4], other;   The size of .extern variables is given at the launch.
 std::vector<Variable> shared_variables(const Module& module, std::size_t token) {
   std::vector<Variable> found;
   const std::string_view directive = module.token(token).text;

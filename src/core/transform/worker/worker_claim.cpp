@@ -6,7 +6,8 @@
 namespace gpushare::ptx::worker_text {
 namespace {
 
-/// Counted out before looking once more, so that of two who are too many for one place only one leaves.
+/// A worker counts itself out before it reads the quota again, so that of two workers too many for one place only one
+/// leaves.
 constexpr const char* stay_or_leave = R"(	ld.volatile.global.u32 	%gpushare_workers, [%gpushare_a];
 	ld.volatile.global.u32 	%gpushare_order, [%gpushare_b];
 	mov.u32 	%gpushare_next, 0;
@@ -27,7 +28,7 @@ constexpr const char* stay_or_leave = R"(	ld.volatile.global.u32 	%gpushare_work
 $gpushare_allowed_{place}:
 )";
 
-/// Where the grid has come to is known from the claim before, which is good enough for chunks that shrink towards the
+/// The progress of the grid is known from the claim before, which is exact enough for chunks that shrink towards the
 /// end, and costs no wait.
 constexpr const char* take_chunk = R"(	ld.shared.u32 	%gpushare_k, [gpushare_claim+56];
 	ld.param.u32 	%gpushare_i, [gpushare_worker+16];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that a host and the workers of one launch share. The transformed PTX knows these layouts by offset; a
-// test keeps both in step.
+// The memory that a host and the workers of one launch share. The transformed PTX uses these layouts by offset; a test
+// compares both.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@ namespace gpushare {
 
 /// One per launch, in device memory.
 struct WorkerControl {
-  std::uint32_t next_task = 0;     ///< the first task that nobody has claimed yet; may run past the total
+  std::uint32_t next_task = 0;     ///< the first unclaimed task; may exceed the total
   std::uint32_t workers_gone = 0;  ///< of all that were ever launched, modulo 2^32
 };
 static_assert(sizeof(WorkerControl) == 8);
 
-/// What the host tells the workers on an SM, in one word: they see both with one load. One per SM and launch, side by
+/// The host's order to the workers on an SM, in one word: they read both with one load. One per SM and launch, side by
 /// side: a short stretch of memory is written faster than a column of a table (7 us sooner for 132 SMs).
 struct WorkerOrder {
   std::uint16_t quota = 0;  ///< how many workers may stay
@@ -57,7 +57,7 @@ struct FastDivisor {
   }
 };
 
-/// What a worker's entry takes behind the kernel's own parameters, by value.
+/// The parameter of a worker's entry behind the kernel's parameters, by value.
 struct WorkerParameters {
   std::uint64_t control = 0;   ///< address of the WorkerControl
   std::uint64_t sm_table = 0;  ///< address of one WorkerSm per SM

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* not_understood = "its PTX is not understood: ";
 
-/// What no worker can do, wherever it stands: in the kernel, or also in what it calls.
+/// Instructions that no worker can execute: in the kernel, or also in the functions that it calls.
 struct Obstacle {
   enum class In { AnyWord, Opcode, OpcodeOfEntry } in;
   std::string_view prefix;
@@ -43,7 +43,7 @@ constexpr std::array obstacles{
     Obstacle{Obstacle::In::Opcode, "clusterlaunchcontrol", "it cancels blocks to do their work (clusterlaunchcontrol)"},
     Obstacle{Obstacle::In::AnyWord, "%total_smem_size", "it reads how much shared memory it has"},
     Obstacle{Obstacle::In::AnyWord, "%aggr_smem_size", "it reads how much shared memory it has"},
-    // Given back by returning only, so each task would take more.
+    // It is released only by returning, so each task would take more.
     Obstacle{Obstacle::In::OpcodeOfEntry, "alloca", "it takes memory from the stack (alloca)"},
     Obstacle{Obstacle::In::Opcode, "tcgen05.relinquish_alloc_permit",
              "it gives up allocating tensor memory, so a second task could not"},
@@ -87,7 +87,7 @@ std::optional<Refusal> find_obstacle(const Module& module, const Function& funct
   return found;
 }
 
-/// A plain barrier of all threads on barrier 0, the only kind that the single site can stand for.
+/// A plain barrier of all threads on barrier 0, the only kind that the single site can replace.
 bool is_plain_barrier(const Module& module, const Instruction& instruction) {
   return instruction.has("sync") && !instruction.has("red") && instruction.operands.size() == 1 &&
          module.token(instruction.operands[0].begin).is("0");
@@ -112,7 +112,7 @@ bool any_barrier_among(const std::vector<bool>& divergent, const Function& funct
   return false;
 }
 
-/// In the kernel or in what it calls, a barrier that some threads may skip.
+/// In the kernel or in its callees, a barrier that some threads may skip.
 class DivergentBarriers {
  public:
   DivergentBarriers(const Module& module, FunctionAnalyses& analyses, const Function& entry, const Functions& called)
@@ -127,7 +127,8 @@ class DivergentBarriers {
            any_in_called();
   }
 
-  /// The fewest loads that one thread has to do for all so that there is none; nothing where that does not help.
+  /// The fewest loads that one thread has to do for all so that no barrier remains divergent; nothing where that does
+  /// not help.
   std::optional<std::vector<std::size_t>> loads_for_all() {
     const ControlFlow& flow = analyses_.flow(entry_);
     const LoadsForAll candidates = find_loads_for_all(module_, entry_, flow);
@@ -181,7 +182,7 @@ class DivergentBarriers {
   CalledInstructions barriers_;
 };
 
-/// The single site could not go back there: what braces hold is not seen from outside.
+/// The single site could not jump back there: names declared in braces are not visible beyond them.
 std::optional<Refusal> find_barrier_in_inner_scope(const Module& module, const Function& entry) {
   int depth = 0;
   for (const Statement& statement : entry.statements) {
@@ -233,7 +234,7 @@ std::optional<Refusal> find_exit_in(const Module& module, const Function& callee
   return found;
 }
 
-/// What .reqntid says, as far as it does.
+/// The block shapes of .reqntid, as far as it restricts them.
 std::optional<std::array<std::int64_t, 3>> required_block(const Module& module, const Function& entry) {
   for (const TokenRange& directive : entry.directives) {
     if (!module.token(directive.begin).is(".reqntid")) continue;
@@ -248,7 +249,7 @@ std::optional<std::array<std::int64_t, 3>> required_block(const Module& module, 
   return std::nullopt;
 }
 
-/// From those that hold for most blocks to those that hold for few.
+/// Ordered from those that hold for most blocks to those that hold for few.
 std::vector<BlockShapes> shapes_to_try(const Module& module, const Function& entry) {
   using Kind = BlockShapes::Kind;
   std::vector<BlockShapes> shapes{{Kind::Any}, {Kind::Flat}, {Kind::Lines}, {Kind::WholeWarps}};
@@ -259,7 +260,7 @@ std::vector<BlockShapes> shapes_to_try(const Module& module, const Function& ent
   return shapes;
 }
 
-/// The blocks in which no lane waits for one that may have returned, or the wait that is in the way.
+/// The blocks in which no lane waits for one that may have returned, or the wait that prevents it.
 std::variant<BlockShapes, Refusal> find_blocks(const Module& module, FunctionAnalyses& analyses, const Function& entry,
                                                const Functions& called) {
   const Instruction* wait = nullptr;
@@ -322,7 +323,7 @@ WorkerNeeds find_needs(const Module& module, const Function& entry, Functions fu
   return needs;
 }
 
-/// In the kernel or in what it calls.
+/// In the kernel or in its callees.
 bool may_wait_in_loop(const Module& module, FunctionAnalyses& analyses, const Function& entry,
                       const Functions& called) {
   const ExecutedReads reads(module, called);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to be done to make a worker of a kernel, or why that cannot be done.
+// The requirements of a kernel's worker, or the reason why the kernel cannot become one.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace gpushare::ptx {
 
-/// Why a kernel has to run as it is. It still takes part in every policy, as a whole.
+/// Why a kernel runs in its original form. It still takes part in every policy, as a non-preemptible launch.
 struct Refusal {
   std::string reason;
   std::size_t line = 0;  ///< of the PTX, 0 where the reason is no single line
@@ -21,9 +21,9 @@ struct Refusal {
 struct WorkerNeeds {
   /// Some threads may return while others still meet at a barrier: all barriers go through one site.
   bool single_barrier_site = false;
-  /// Tasks share memory within the block: nobody starts the next one before all have ended this one.
+  /// Tasks share memory within the block: no thread starts the next task before all have ended this one.
   bool barrier_between_tasks = false;
-  /// Blocks of other shapes run as they were written.
+  /// Blocks of other shapes run in the original form.
   BlockShapes blocks{};
   /// One thread loads these for all of its block, as tokens of the instructions: then no thread returns before others
   /// meet. Each costs two barriers, and the single site may cost half of the residency.
@@ -36,15 +36,15 @@ struct WorkerNeeds {
   /// Asynchronous copies must have landed before the next task reuses their buffers.
   bool waits_for_copies = false;
   bool waits_for_bulk_copies = false;
-  /// Blocks may wait for others: what is claimed must run at once, or others wait for it. One task is claimed at a
-  /// time. (Look-back scan with chunks of 16: 88 times the time.)
+  /// Blocks may wait for others: a claimed task must run at once, or others wait for it. One task is claimed at a time.
+  /// (Look-back scan with chunks of 16: 88 times the time.)
   bool waits_for_blocks = false;
-  /// Tensor cores and bulk copies find their way by the bits of shared addresses: dynamic shared memory has to begin
-  /// where it did, up to what such an address pattern spans.
+  /// Tensor cores and bulk copies select banks by the bits of shared addresses: dynamic shared memory has to begin at
+  /// the same offset as in the original, modulo the span of such an address pattern.
   bool keeps_shared_alignment = false;
 };
 
-/// What a worker of this kernel needs, or the first reason against making one.
+/// The needs of a worker of this kernel, or the first reason against making one.
 std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses);
 
 }  // namespace gpushare::ptx

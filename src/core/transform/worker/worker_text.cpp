@@ -82,8 +82,8 @@ std::string advance(const BlockIndexUse& use) {
   return text + "\tbra \t$gpushare_task;\n";
 }
 
-/// To where each thread goes on behind the single site. A chain of branches is faster than an indirect one (a kernel of
-/// nothing but barriers: 2.4 times its own time instead of 3.3), as long as it is short.
+/// Each thread jumps from the single site to its continuation. A chain of branches is faster than an indirect one (a
+/// kernel of nothing but barriers: 2.4 times its original time instead of 3.3), as long as it is short.
 std::string continuations(int barriers) {
   constexpr int longest_chain = 8;
   const auto behind = [](int number) { return "$gpushare_after_" + std::to_string(number); };
@@ -191,8 +191,8 @@ std::string fill_block_index_slot() {
 std::string declarations(const WorkerNeeds& needs) {
   // The claim: 0, 16: two slots of {blockIdx, twice the tasks left and which slot this is}; 32: the SM's entry; 40:
   // when the chunk began; 48: its tasks; 52: does the worker hold a place? 56: the task claimed last; 64: the SM's
-  // order; 96: what a load for all threads has found. The kernel's own arrays follow, and if they began at a multiple
-  // of 16 they still have to.
+  // order; 96: what a load for all threads has found. The kernel's arrays follow, and if they began at a multiple of 16
+  // they still have to.
   std::string text = R"(
 	// gpushare: registers of the worker, and 80 bytes in which its leader keeps and publishes claims
 	.reg .pred 	%gpushare_leader, %gpushare_p, %gpushare_any;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PTX that surrounds a kernel's body in a worker, with comments for whoever reads the result.
+// The PTX that surrounds a kernel's body in a worker, with comments for readers of the result.
 #pragma once
 
 #include <string>
@@ -16,16 +16,17 @@ struct BlockIndexUse {
   bool any() const { return x || y || z; }
 };
 
-/// The parameter behind the kernel's own.
+/// The parameter behind the kernel's parameters.
 std::string parameter();
 
 /// Module scope: where called functions find the logical block index and grid size.
 std::string block_index_slot();
 
-/// At the beginning of an original that calls functions which look there: every thread, since each reads what it wrote.
+/// The text at the beginning of an original that calls functions which read the slot: every thread stores the block
+/// index, since each thread reads what it stored.
 std::string fill_block_index_slot();
 
-/// Of the worker's own, beside what the kernel has.
+/// The shared memory of the worker, in addition to the kernel's.
 std::size_t shared_bytes(const WorkerNeeds& needs);
 
 /// Behind the opening brace: registers and shared memory of the worker.

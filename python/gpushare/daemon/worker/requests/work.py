@@ -47,7 +47,7 @@ def _open(client: ServedClient, request: OpenApplication) -> int:
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
-    client.applications.put(handle, ServedApplication(application, account, request.floor or 0, request.priority))
+    client.applications.put(handle, ServedApplication(application, account, request.min_speed or 0, request.priority))
     return handle
 
 
@@ -70,13 +70,13 @@ def _require_permitted(client: ServedClient, name: str, priority: int) -> None:
 
 def _require_permitted_terms(client: ServedClient, name: str, terms: Terms) -> None:
     """Checks a service level. Least speeds take a part of the GPU from others, so they are limited per user."""
-    most = client.grant.highest_floor
+    most = client.grant.highest_min_speed
     of_user = (each.applications for each in client.worker.clients if each.grant.user == client.grant.user)
-    floors = 0.0 if terms.floor is None else terms.floor + sum(each.floors for each in of_user)
-    if floors > most + ROUNDING:
+    min_speeds = 0.0 if terms.min_speed is None else terms.min_speed + sum(each.min_speeds for each in of_user)
+    if min_speeds > most + ROUNDING:
         raise RefusedError(
-            f"application {name!r}: with it, floors are {floors:g} in all, above {most:g}, the most that the server "
-            f"permits user {client.grant.user}: its configuration says highest_floor"
+            f"application {name!r}: with it, minimum speeds are {min_speeds:g} in all, above {most:g}, the most that "
+            f"the server permits user {client.grant.user}: its configuration says highest_min_speed"
         )
     if terms.latency_ns is not None and client.grant.highest_priority <= 0:
         raise RefusedError(

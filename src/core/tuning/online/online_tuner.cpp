@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/tuning/online/online_tuner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace gpushare {
+
+void ProbeCandidates::set_neighbours(std::vector<SmAllocation> neighbours) {
+  neighbours_ = std::move(neighbours);
+  std::ranges::reverse(neighbours_);
+}
+
+void ProbeCandidates::prefer(std::size_t kernel) {
+  std::ranges::stable_sort(neighbours_, {}, [kernel](const SmAllocation& each) { return blocks_in(each, kernel); });
+}
+
+void ProbeCandidates::drop_known_suggestions(const SampleHistory& history) {
+  std::erase_if(suggested_, [&history](const SmAllocation& each) { return history.knows(each); });
+}
+
+SmAllocation ProbeCandidates::take_next() {
+  std::vector<SmAllocation>& from = suggested_.empty() ? neighbours_ : suggested_;
+  const auto place = suggested_.empty() ? std::prev(from.end()) : from.begin();
+  SmAllocation next = std::move(*place);
+  from.erase(place);
+  return next;
+}
+
+OnlineTuner::OnlineTuner(SmAllocation start, std::vector<Contender> contenders, std::vector<double> rates_alone,
+                         const Bounds& bounds, const ProbeOptions& options)
+    : contenders_(std::move(contenders)),
+      rates_alone_(std::move(rates_alone)),
+      bounds_(bounds),
+      options_(options),
+      phase_(options.share > 0 ? Phase::Baseline : Phase::Done),
+      best_(start),
+      current_(std::move(start)),
+      window_(options.window) {
+  if (phase_ != Phase::Done) enter_solo_or_baseline();
+}
+
+void OnlineTuner::begin(Time now) {
+  if (is_experiment()) {
+    const Duration longest_probe = (1 + Tuning::windows_if_unclear) * options_.window;
+    time_before_interruption_ += std::min(now - began_, longest_probe);
+  }
+  began_ = now;
+  if (!is_experiment() || ++interruptions_ <= Tuning::most_interruptions) return restart_settling(now);
+  if (phase_ == Phase::Solo) return enter(Phase::Done, best_, now);
+  reject_interrupted(now);
+}
+
+void OnlineTuner::pause(Time now) {
+  if (phase_ != Phase::Probe) return;
+  if (++interruptions_ > Tuning::most_interruptions) return reject_interrupted(now);
+  candidates_.suggest_next(current_);
+  rest_after_probe(time_in_probe(now), now);
+}
+
+void OnlineTuner::reject_interrupted(Time now) {
+  history_.reject(current_);
+  interruptions_ = 0;
+  rest_after_probe(time_in_probe(now), now);
+}
+
+void OnlineTuner::restart_settling(Time now) {
+  window_.close();
+  is_settling_ = true;
+  next_step_ = now + options_.settling + Duration(static_cast<Duration::rep>(block_time_));
+}
+
+std::optional<Time> OnlineTuner::wake_at() const {
+  if (phase_ != Phase::Solo) return std::nullopt;
+  return std::max(next_step_, window_.is_open() ? window_.late_at() : began_ + window_.longest());
+}
+
+bool OnlineTuner::step(Time now, std::span<const BlockProgress> progress, const Device& device) {
+  if (is_idle(now)) return false;
+  const SmAllocation before = current_;
+  if (!window_.is_open() && phase_ == Phase::Solo && now >= *wake_at()) {
+    enter(Phase::Done, best_, now);
+  } else if (!window_.is_open()) {
+    window_.open(now, progress);
+    next_step_ = now + options_.window;
+  } else if (phase_ == Phase::Solo) {
+    end_solo_window(now, progress);
+  } else if (is_settling_) {
+    end_settling(now, progress, device);
+  } else {
+    end_window(now, progress, device);
+  }
+  return !same_allocation(before, current_);
+}
+
+double OnlineTuner::measured_rate(Time now, const BlockProgress& progress, std::size_t kernel) {
+  block_time_ = std::max(block_time_, window_.block_time(progress, kernel));
+  return window_.rate(now, progress, kernel, blocks_in(current_, kernel));
+}
+
+SpeedEstimate OnlineTuner::measured_speeds(Time now, std::span<const BlockProgress> progress) {
+  std::vector<double> speeds;
+  block_time_ = 0;
+  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
+    speeds.push_back(measured_rate(now, progress[kernel], kernel) / rates_alone_[kernel]);
+  }
+  return estimate_from(std::move(speeds), contenders_);
+}
+
+void OnlineTuner::end_solo_window(Time now, std::span<const BlockProgress> progress) {
+  if (window_.has_enough_of(solo_kernel_, now, progress)) {
+    rates_alone_[solo_kernel_] = measured_rate(now, progress[solo_kernel_], solo_kernel_);
+    if (rates_alone_[solo_kernel_] <= 0) return enter(Phase::Done, best_, now);
+    enter_solo_or_baseline();
+    interruptions_ = 0;
+    began_ = now;
+    restart_settling(now);
+  } else if (window_.shows_nothing_of(solo_kernel_, now, progress) || window_.takes_too_long(now)) {
+    enter(Phase::Done, best_, now);
+  }
+}
+
+/// Solo for the first kernel with an unknown rate alone; Baseline where there is none.
+void OnlineTuner::enter_solo_or_baseline() {
+  const auto unknown = std::ranges::find(rates_alone_, 0.0);
+  phase_ = unknown == rates_alone_.end() ? Phase::Baseline : Phase::Solo;
+  current_ = best_;
+  if (phase_ == Phase::Baseline) {
+    if (contenders_.size() == 1) phase_ = Phase::Done;  // there is nothing to choose
+    return;
+  }
+  solo_kernel_ = static_cast<std::size_t>(unknown - rates_alone_.begin());
+  int sms = 0;
+  for (const SmGroup& group : best_) sms += group.sms;
+  std::vector<int> blocks(contenders_.size(), 0);
+  blocks[solo_kernel_] = contenders_[solo_kernel_].max_residency;
+  current_ = {{.sms = sms, .blocks = std::move(blocks)}};
+}
+
+void OnlineTuner::end_settling(Time now, std::span<const BlockProgress> progress, const Device& device) {
+  const bool has_enough = window_.has_enough(now, progress);
+  if (!has_enough && !window_.takes_too_long(now)) return;
+  if (!has_enough && !has_best_in_force()) return reject_unmeasurable(now, device);
+  if (phase_ == Phase::Probe) {
+    SpeedEstimate seen = measured_speeds(now, progress);
+    const double limit = measured_->keeps(bounds_) ? Tuning::hopeless : Tuning::hopeless_while_broken;
+    if (is_worse_by(limit, seen)) return end_probe(std::move(seen), now, device);
+  }
+  is_settling_ = false;
+  window_.open_next(now, progress);
+  next_step_ = now + options_.window;
+  if (has_best_in_force()) next_step_ = std::max(next_step_, rest_until_);
+}
+
+void OnlineTuner::end_window(Time now, std::span<const BlockProgress> progress, const Device& device) {
+  if (!window_.has_enough(now, progress)) {
+    if (has_best_in_force()) return probe_next(now);
+    if (window_.takes_too_long(now)) reject_unmeasurable(now, device);
+    return;
+  }
+  SpeedEstimate seen = measured_speeds(now, progress);
+  if (has_best_in_force()) return end_rest(std::move(seen), now, device);
+  const Time latest = window_.opened() + Tuning::windows_if_unclear * options_.window;
+  if (is_unclear(seen) && now < latest) {
+    next_step_ = latest;
+  } else {
+    end_probe(std::move(seen), now, device);
+  }
+}
+
+/// Blocks take too long to be measured.
+void OnlineTuner::reject_unmeasurable(Time now, const Device& device) {
+  if (phase_ != Phase::Probe) return enter(Phase::Done, best_, now);
+  history_.reject(current_);
+  interruptions_ = 0;
+  if (!candidates_.has_neighbours()) find_candidates(device);
+  rest_or_probe(now);
+}
+
+/// In comparison with the best allocation so far.
+bool OnlineTuner::is_worse_by(double share, const SpeedEstimate& seen) const {
+  return seen.value(bounds_) < history_.value_of(best_) - share * measured_->throughput;
+}
+
+/// While a bound is broken nothing is measured for longer.
+bool OnlineTuner::is_unclear(const SpeedEstimate& seen) const {
+  return phase_ == Phase::Probe && measured_->keeps(bounds_) &&
+         !is_worse_by(Tuning::window_noise - Tuning::gain_to_adopt, seen) &&
+         is_worse_by(-Tuning::window_noise - Tuning::gain_to_adopt, seen);
+}
+
+void OnlineTuner::end_probe(SpeedEstimate seen, Time now, const Device& device) {
+  history_.add(current_, seen, seen.value(bounds_));
+  interruptions_ = 0;
+  if (phase_ == Phase::Baseline || !is_worse_by(-Tuning::gain_to_adopt, seen)) adopt(current_, std::move(seen));
+  if (!candidates_.has_neighbours()) find_candidates(device);
+  rest_or_probe(now);
+}
+
+void OnlineTuner::end_rest(SpeedEstimate seen, Time now, const Device& device) {
+  history_.add(best_, seen, seen.value(bounds_));
+  if (history_.needs_third_sample(best_, Tuning::window_noise * measured_->throughput)) return rest_briefly(now);
+  measured_ = history_.typical_estimate(best_);
+  const AllocationSamples& other = history_.best();
+  const bool is_beaten = other.value() > history_.value_of(best_) + Tuning::gain_to_adopt * measured_->throughput;
+  if (is_beaten) adopt(other.allocation, other.typical()->seen);
+  if (!candidates_.has_neighbours()) find_candidates(device);
+  return is_beaten ? rest_briefly(now) : probe_next(now);
+}
+
+void OnlineTuner::adopt(SmAllocation allocation, SpeedEstimate seen) {
+  best_ = std::move(allocation);
+  measured_ = std::move(seen);
+  candidates_.set_neighbours({});
+}
+
+void OnlineTuner::suggest(SmAllocation allocation, Time now) {
+  if (history_.knows(allocation) || same_allocation(allocation, current_)) return;
+  if (phase_ == Phase::Done && !is_measuring()) return;
+  candidates_.suggest(std::move(allocation));
+  if (!has_best_in_force()) return;
+  phase_ = Phase::Rest;
+  rest_until_ = now;
+  if (window_.is_open()) next_step_ = now;
+}
+
+/// On the other hill, too, once there is nothing left on this one.
+void OnlineTuner::find_candidates(const Device& device) {
+  if (measured_->min_speed_ratio < 1 && measured_->min_speed_ratio > Tuning::nearly_kept) {
+    step_size_ = Tuning::smallest_step;
+  }
+  std::vector<SmAllocation> found = unknown_neighbours(device, best_, step_size_);
+  const AllocationSamples* other = history_.best_of([this](const SmAllocation& each) {
+    return (each.size() > 1) != (best_.size() > 1) && !is_serial(each, contenders_);
+  });
+  const double least = history_.value_of(best_) - Tuning::nearly_as_good * measured_->throughput;
+  if (found.empty() && other != nullptr && other->value() >= least) {
+    double step_size = Tuning::largest_step;
+    found = unknown_neighbours(device, other->allocation, step_size);
+  }
+  candidates_.set_neighbours(std::move(found));
+  if (!measured_->keeps(bounds_)) candidates_.prefer(furthest_below_min_speed(*measured_, contenders_));
+}
+
+/// With the largest step size that has any; the step size is left there.
+std::vector<SmAllocation> OnlineTuner::unknown_neighbours(const Device& device, const SmAllocation& allocation,
+                                                          double& step_size) const {
+  for (;; step_size /= 2) {
+    std::vector<SmAllocation> found = neighbours_of(device, contenders_, allocation, step_size);
+    std::erase_if(found, [this](const SmAllocation& each) { return history_.knows(each); });
+    if (!found.empty() || step_size <= Tuning::smallest_step) return found;
+  }
+}
+
+// Earlier samples were valued by another minimum speed.
+void OnlineTuner::require(std::size_t kernel, double min_speed, Time now, const Device& device) {
+  if (phase_ != Phase::Done || !is_measuring()) return;
+  if (std::abs(min_speed - contenders_[kernel].min_speed) < Tuning::least_change_of_min_speed) return;
+  contenders_[kernel].min_speed = min_speed;
+  measured_ = estimate_from(measured_->speeds, contenders_);
+  history_.clear();
+  history_.add(best_, *measured_, measured_->value(bounds_));
+  step_size_ = Tuning::largest_step;
+  find_candidates(device);
+  began_ = now - options_.window;  // no probe has just ended: the rest is as long as after one window
+  rest_or_probe(now);
+}
+
+/// No rest under an allocation that breaks a bound.
+void OnlineTuner::rest_or_probe(Time now) {
+  if (candidates_.empty()) return enter(Phase::Done, best_, now);
+  if (!measured_->keeps(bounds_)) return probe_next(now);
+  rest_after_probe(time_in_probe(now), now);
+}
+
+void OnlineTuner::rest_after_probe(Duration probe, Time now) {
+  enter(Phase::Rest, best_, now);
+  rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
+}
+
+void OnlineTuner::rest_briefly(Time now) {
+  enter(Phase::Rest, best_, now);
+  rest_until_ = now + Tuning::windows_of_short_rest * options_.window;
+}
+
+void OnlineTuner::probe_next(Time now) {
+  candidates_.drop_known_suggestions(history_);
+  if (candidates_.empty()) return enter(Phase::Done, best_, now);
+  enter(Phase::Probe, candidates_.take_next(), now);
+}
+
+void OnlineTuner::enter(Phase phase, SmAllocation allocation, Time now) {
+  phase_ = phase;
+  began_ = now;
+  time_before_interruption_ = {};
+  current_ = std::move(allocation);
+  if (phase_ == Phase::Done) rest_until_ = now + Tuning::windows_between_checks * options_.window;
+  restart_settling(now);
+}
+
+}  // namespace gpushare

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tunes the allocation of one co-run set while it runs: a hill climb over measured throughput, for what the contention
+// model does not predict. The allocation in force is measured, then its neighbours, those farthest away first; a
+// clearly better one is adopted, and its neighbours are next. Shared SMs and a partition are two hills: when no
+// neighbour is better, the best allocation of the other kind is climbed from, too, if it is nearly as good.
+//
+//              every rate alone is known          bounds are broken
+//   (start) ---------------------> Baseline ------------------------+
+//      |                              ^ |                           |
+//      | some rate alone              | | measured                  v     bounds are broken:
+//      | is unknown                   | +---------> Rest ------> Probe --+ the next candidate
+//      v        every kernel measured |              ^ |  rest is  |  ^  | at once
+//     Solo ---------------------------+              | |  over     |  +--+
+//      |  one kernel at a time has                   | |           |
+//      |  the whole GPU                              +-|-----------+ measured (adopted or not), given up, paused
+//      |                                               |           |
+//      |  blocks are too long to measure               v           v   no candidate is left
+//      +-------------------------------------------> Done <--------+
+//                                                      |
+//                    a suggestion, a new minimum speed,|or a sample that shows something else to be better
+//                                                      +-----> Rest, Probe
+//
+// Rest: the best allocation is in force for so long that probes take no more than their share of the time. In Rest and
+// Done it is sampled again, and left where another one has turned out to be better.
+// Every phase begins with a settling time: quotas have to take effect, launches under the old allocation to end, hosts
+// to return. Its first window is dropped, or rejects what is hopeless. Then the allocation is measured for a window,
+// and for as long as four where the result is unclear.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/tuning/allocation/neighbours.hpp"
+#include "core/tuning/online/measuring_window.hpp"
+#include "core/tuning/online/sample_history.hpp"
+#include "core/tuning/tuning.hpp"
+
+namespace gpushare {
+
+struct ProbeOptions {
+  double share = 0;   ///< of the time that goes into probes, at most; 0: nothing is probed
+  Duration window{};  ///< of one measurement, at least
+  Duration settling = CoRunTuning{}.allocation_settling;
+
+  /// The share is set by the co-run set: Tuning::large_probe_share or small_probe_share.
+  static constexpr double automatic = -1;
+};
+
+/// The allocations that are to be probed.
+class ProbeCandidates {
+ public:
+  /// Suggestions go before neighbours, in order.
+  void suggest(SmAllocation allocation) { suggested_.push_back(std::move(allocation)); }
+  void suggest_next(const SmAllocation& allocation) { suggested_.insert(suggested_.begin(), allocation); }
+
+  bool has_neighbours() const { return !neighbours_.empty(); }
+  /// In the order in which they are to be probed.
+  void set_neighbours(std::vector<SmAllocation> neighbours);
+  /// Allocations in which this kernel has most blocks come first.
+  void prefer(std::size_t kernel);
+
+  bool empty() const { return suggested_.empty() && neighbours_.empty(); }
+  void drop_known_suggestions(const SampleHistory& history);
+  SmAllocation take_next();
+
+ private:
+  std::vector<SmAllocation> suggested_;   // the next one first
+  std::vector<SmAllocation> neighbours_;  // the next one last
+};
+
+class OnlineTuner {
+ public:
+  /// `rates_alone`: blocks per nanosecond of every kernel with the whole GPU, 0 where that is not known.
+  OnlineTuner(SmAllocation start, std::vector<Contender> contenders, std::vector<double> rates_alone,
+              const Bounds& bounds, const ProbeOptions& options);
+
+  /// The allocation that should be in force now.
+  const SmAllocation& current() const { return current_; }
+  bool is_done() const { return phase_ == Phase::Done; }
+  /// The speeds under the best allocation so far; nullopt before it has been measured.
+  const std::optional<SpeedEstimate>& measured() const { return measured_; }
+  double rate_alone(std::size_t kernel) const { return rates_alone_[kernel]; }
+
+  /// The whole co-run set runs (again), and current() is about to be in force.
+  void begin(Time now);
+  /// Nothing can be measured before begin(): a probe is postponed until then.
+  void pause(Time now);
+
+  /// Sets the measured speed that a kernel has to keep, whatever was asked for before. Has an effect once the search is
+  /// over; until then the search sees by itself which kernel is too slow.
+  void require(std::size_t kernel, double min_speed, Time now, const Device& device);
+
+  /// A candidate that may be better: it is probed next, after earlier suggestions, if anything is measured here at all.
+  void suggest(SmAllocation allocation, Time now);
+
+  /// Is there nothing to be measured now?
+  bool is_idle(Time now) const { return (phase_ == Phase::Done && !is_measuring()) || now < next_step_; }
+  /// When to call step() though no block may have ended: while one kernel has the whole GPU, none of the others does.
+  std::optional<Time> wake_at() const;
+  /// `progress`: of all kernels up to now. Has current() changed? Then begin() has been done.
+  bool step(Time now, std::span<const BlockProgress> progress, const Device& device);
+
+ private:
+  enum class Phase { Solo, Baseline, Rest, Probe, Done };
+
+  bool is_measuring() const { return measured_ && options_.share > 0; }
+  bool has_best_in_force() const { return phase_ == Phase::Rest || phase_ == Phase::Done; }
+  bool is_experiment() const { return phase_ == Phase::Probe || phase_ == Phase::Solo; }
+  Duration time_in_probe(Time now) const { return now - began_ + time_before_interruption_; }
+
+  // Measurements.
+  double measured_rate(Time now, const BlockProgress& progress, std::size_t kernel);
+  SpeedEstimate measured_speeds(Time now, std::span<const BlockProgress> progress);
+  bool is_worse_by(double share, const SpeedEstimate& seen) const;
+  bool is_unclear(const SpeedEstimate& seen) const;
+
+  // Ends of windows, by phase.
+  void end_solo_window(Time now, std::span<const BlockProgress> progress);
+  void end_settling(Time now, std::span<const BlockProgress> progress, const Device& device);
+  void end_window(Time now, std::span<const BlockProgress> progress, const Device& device);
+  void end_rest(SpeedEstimate seen, Time now, const Device& device);
+  void end_probe(SpeedEstimate seen, Time now, const Device& device);
+
+  // Candidates.
+  void adopt(SmAllocation allocation, SpeedEstimate seen);
+  void reject_interrupted(Time now);
+  void reject_unmeasurable(Time now, const Device& device);
+  void find_candidates(const Device& device);
+  std::vector<SmAllocation> unknown_neighbours(const Device& device, const SmAllocation& allocation,
+                                               double& step_size) const;
+
+  // Transitions.
+  void enter_solo_or_baseline();
+  void rest_or_probe(Time now);
+  void rest_after_probe(Duration probe, Time now);
+  void rest_briefly(Time now);
+  void probe_next(Time now);
+  void enter(Phase phase, SmAllocation allocation, Time now);
+  void restart_settling(Time now);
+
+  std::vector<Contender> contenders_;
+  std::vector<double> rates_alone_;
+  Bounds bounds_;
+  ProbeOptions options_;
+  Phase phase_;
+  SmAllocation best_;
+  SmAllocation current_;
+  std::optional<SpeedEstimate> measured_;
+  ProbeCandidates candidates_;
+  SampleHistory history_;
+  MeasuringWindow window_;
+  double step_size_ = Tuning::largest_step;
+  std::size_t solo_kernel_ = 0;
+  bool is_settling_ = true;  // the first window of this phase is not over
+  int interruptions_ = 0;    // of the present probe, pauses included
+  Time began_{};             // the phase, or its latest interruption
+  /// How long the present probe had lasted, at most: how long an application was away is not known.
+  Duration time_before_interruption_{};
+  Time next_step_{};  // when a window may begin or end
+  Time rest_until_{};
+  double block_time_ = 0;  // of the slowest kernel, as seen last: blocks of the old allocation stay for so long
+};
+
+}  // namespace gpushare

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the page's record, and thus the predicted time, of a launch by its handle and shape.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "intercept/driver.hpp"
+#include "intercept/membership.hpp"
+#include "programs/kernel_records.hpp"
+
+namespace gpushare::intercept {
+
+/// Identifies a launch by its arguments. `handle`: a CUfunction, a CUkernel, or a CUgraphExec, which has no shape.
+struct LaunchedThing {
+  const void* handle = nullptr;
+  programs::LaunchKind kind{};
+  programs::LaunchShape shape{};
+
+  friend bool operator==(const LaunchedThing&, const LaunchedThing&) = default;
+};
+
+constexpr std::uint64_t unknown_ns = 10'000;
+
+struct KnownLaunch {
+  alignas(64) std::atomic<std::uint64_t> hash;  ///< 0: empty
+  LaunchedThing thing;
+  std::atomic<std::int32_t> record_index;  ///< into ProgramPage::kernels; -1: the page is full
+  /// Graphs with equal numbers of nodes share a record, but each is predicted by its samples alone.
+  std::atomic<std::uint32_t> graph_samples;
+  std::atomic<std::uint64_t> graph_predicted_ns;
+  /// The first launch is not timed: with it the driver loads the kernel's code, which takes a hundred times as long.
+  std::atomic<bool> was_launched;
+
+  programs::KernelRecord* record(const Membership& member) const {
+    const std::int32_t index = record_index.load(std::memory_order_relaxed);
+    return index >= 0 ? &member.page->kernels[static_cast<std::size_t>(index)] : nullptr;
+  }
+  std::uint64_t samples(const Membership& member) const;
+  std::uint64_t predicted_ns(const Membership& member) const;
+  void add_sample(const Membership& member, std::uint64_t ns);
+};
+
+/// `caller`: an address in the library that launches it. nullptr where this process has launched too many kernels.
+KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, void* caller);
+
+/// A graph that has been instantiated; its handle may have been another graph's before.
+void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller);
+
+}  // namespace gpushare::intercept

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every launch passes through: the gate, and the counts. In the common case it costs a load of the lease, a
+// lookup, and a few additions.
+#include "intercept/calls/captures.hpp"
+#include "intercept/calls/kernels.hpp"
+#include "intercept/gate.hpp"
+#include "intercept/progress.hpp"
+#include "intercept/samples.hpp"
+#include "intercept/waiting.hpp"
+
+namespace gpushare::intercept {
+namespace {
+
+using programs::LaunchKind;
+
+/// Called after the work has been counted: the scheduler checks the counters once more after it has cleared the word,
+/// so either sees the other's write.
+void wake_scheduler(const Membership& member) {
+  std::atomic<std::uint32_t>& is_known = member.page->is_known_busy;
+  if (is_known.load() != 0 || is_known.exchange(1) != 0) return;
+  member.slot->last_launch_ns.store(now_ns(), std::memory_order_relaxed);
+  wake_all(is_known);
+}
+
+void count_launch(const Membership& member, KnownLaunch* known, StreamWords& words, CUstream stream) {
+  member.slot->launches.fetch_add(1, std::memory_order_relaxed);
+  programs::KernelRecord* record = known != nullptr ? known->record(member) : nullptr;
+  if (record != nullptr) record->launches.fetch_add(1, std::memory_order_relaxed);
+  const std::uint64_t predicted = known != nullptr ? known->predicted_ns(member) : unknown_ns;
+  const std::uint64_t launched = words.progress->launched.fetch_add(predicted) + predicted;
+  wake_scheduler(member);
+  const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_relaxed));
+  // Another thread may have marked more than this one has launched.
+  const auto unmarked = static_cast<std::int64_t>(launched - words.marked.load(std::memory_order_relaxed));
+  if (unmarked < static_cast<std::int64_t>(mark_interval_ns(lease))) return;
+  mark(member, words, stream);
+  read_samples(member);
+}
+
+std::uint64_t launches_so_far(const Membership& member, const KnownLaunch& known) {
+  const programs::KernelRecord* record = known.record(member);
+  return record != nullptr ? record->launches.load(std::memory_order_relaxed) : 0;
+}
+
+/// `stream` as `named` names it; `launch` makes the launch, and its result is passed on.
+template <class Launch>
+CUresult launched(const LaunchedThing& thing, CUstream stream, void* caller, const Launch& launch) {
+  const Membership* member = this_member();
+  if (member == nullptr || is_captured(stream)) return launch();
+  KnownLaunch* known = known_launch(*member, thing, caller);
+  StreamWords& words = words_of(*member, stream);
+  pass_gate(*member, words, stream);
+  const bool is_wanted = known != nullptr && is_sampled(*member, *known, launches_so_far(*member, *known));
+  Sample sample(*member, known, stream, is_wanted);
+  const CUresult result = launch();
+  if (result != CUDA_SUCCESS) return result;
+  sample.ends(stream);
+  count_launch(*member, known, words, stream);
+  return result;
+}
+
+LaunchKind kind_of(const CUlaunchConfig& config) {
+  for (unsigned index = 0; index < config.numAttrs; ++index) {
+    const CUlaunchAttribute& attribute = config.attrs[index];
+    const auto& cluster = attribute.value.clusterDim;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && attribute.value.cooperative != 0) {
+      return LaunchKind::Cooperative;
+    }
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && cluster.x * cluster.y * cluster.z > 1) {
+      return LaunchKind::Cluster;
+    }
+  }
+  return LaunchKind::Kernel;
+}
+
+LaunchedThing thing_of(const CUlaunchConfig& config, CUfunction function) {
+  return {function,
+          kind_of(config),
+          {{config.gridDimX, config.gridDimY, config.gridDimZ},
+           {config.blockDimX, config.blockDimY, config.blockDimZ},
+           config.sharedMemBytes}};
+}
+
+}  // namespace
+}  // namespace gpushare::intercept
+
+using namespace gpushare::intercept;
+
+#define GPUSHARE_CALLER __builtin_return_address(0)
+
+// The two variants of each function differ only in the meaning of stream 0.
+#define GPUSHARE_LAUNCHES(suffix, otherwise)                                                                           \
+  CUresult cuLaunchKernel##suffix(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,              \
+                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,         \
+                                  CUstream stream, void** parameters, void** extra) {                                  \
+    const LaunchedThing thing{                                                                                         \
+        function, LaunchKind::Kernel, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes}};          \
+    return launched(thing, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                            \
+      return call(real.cuLaunchKernel##suffix, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,            \
+                  shared_bytes, stream, parameters, extra);                                                            \
+    });                                                                                                                \
+  }                                                                                                                    \
+  CUresult cuLaunchKernelEx##suffix(const CUlaunchConfig* config, CUfunction function, void** parameters,              \
+                                    void** extra) {                                                                    \
+    const auto launch = [&] { return call(real.cuLaunchKernelEx##suffix, config, function, parameters, extra); };      \
+    if (config == nullptr) return launch();                                                                            \
+    return launched(thing_of(*config, function), named(config->hStream, otherwise), GPUSHARE_CALLER, launch);          \
+  }                                                                                                                    \
+  CUresult cuLaunchCooperativeKernel##suffix(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,   \
+                                             unsigned block_x, unsigned block_y, unsigned block_z,                     \
+                                             unsigned shared_bytes, CUstream stream, void** parameters) {              \
+    const LaunchedThing thing{                                                                                         \
+        function, LaunchKind::Cooperative, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes}};     \
+    return launched(thing, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                            \
+      return call(real.cuLaunchCooperativeKernel##suffix, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
+                  shared_bytes, stream, parameters);                                                                   \
+    });                                                                                                                \
+  }                                                                                                                    \
+  CUresult cuGraphLaunch##suffix(CUgraphExec graph, CUstream stream) {                                                 \
+    return launched({.handle = graph, .kind = LaunchKind::Graph}, named(stream, otherwise), GPUSHARE_CALLER,           \
+                    [&] { return call(real.cuGraphLaunch##suffix, graph, stream); });                                  \
+  }
+
+extern "C" {
+GPUSHARE_LAUNCHES(, DefaultStream::Legacy)
+GPUSHARE_LAUNCHES(_ptsz, DefaultStream::PerThread)
+}

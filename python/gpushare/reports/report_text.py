@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from markupsafe import Markup
 
+from gpushare.extras import extra
 from gpushare.extras import pandas as pd
 from gpushare.reports.policy_text import ordinary
 from gpushare.results.ranking import best_of, realizable
 from gpushare.results.words import METRICS, number
+
+with extra("analysis"):
+    from markupsafe import Markup
 
 if TYPE_CHECKING:
     from gpushare.results.result import Result

@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING, Any
 from gpushare._core import InvalidInput
 
 
+def install(extra: str) -> str:
+    """The command that installs an extra of the package."""
+    return f'pip install "gpushare-scheduler[{extra}]"'
+
+
 @contextmanager
 def extra(name: str, what: str = "this") -> Iterator[None]:
     """For imports of libraries that this extra of the package installs, and that ``what`` needs.
@@ -21,9 +26,7 @@ def extra(name: str, what: str = "this") -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise InvalidInput(
-            f'{what} needs {error.name}, which is not installed: pip install "gpushare-scheduler[{name}]"'
-        ) from error
+        raise InvalidInput(f"{what} needs {error.name}, which is not installed: {install(name)}") from error
 
 
 class OnDemand:

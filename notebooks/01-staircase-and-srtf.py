@@ -34,7 +34,7 @@ import pandas as pd
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.reproduce.srtf_predictors import predicted_over_actual
+from gpushare.reproduce.srtf.predictors import predicted_over_actual
 
 plt.rcParams |= {"figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}
 pd.options.display.max_colwidth = None

@@ -28,9 +28,9 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import gpushare as gs
-from gpushare.reproduce.effisha_preemption import LONG_PROBE_MS, eviction_ms, interrupted
-from gpushare.reproduce.effisha_slicing import slices_of
-from gpushare.reproduce.effisha_workload import Platform, table_2
+from gpushare.reproduce.effisha.preemption import LONG_PROBE_MS, eviction_ms, interrupted
+from gpushare.reproduce.effisha.slicing import slices_of
+from gpushare.reproduce.effisha.workload import Platform, table_2
 
 plt.rcParams |= {"figure.dpi": 80}
 K40M = gs.device("k40m")

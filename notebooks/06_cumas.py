@@ -32,7 +32,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import gpushare as gs
-from gpushare.reproduce.cumas_runs import permutations, policy_of
+from gpushare.reproduce.cumas.runs import permutations, policy_of
 
 sys.path.insert(0, "../benchmarks/experiments")
 from cumas_arrivals import MIXED, small_among_large, turnarounds_ms

@@ -20,10 +20,10 @@ from gpushare.backends.cuda.run import CudaRunner
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application, Workload
 from gpushare.progress import tracked
-from gpushare.reproduce.cd_search_modes import mean, percent
-from gpushare.reproduce.cd_search_runs import FirstRun, Where, first_runs
-from gpushare.reproduce.cd_search_suite import LENGTH_NS as FIRST_RUN_NS
-from gpushare.reproduce.cd_search_suite import MEMORY, OFF_LINE, ON_LINE, QUICK_MEMORY
+from gpushare.reproduce.cd_search.modes import mean, percent
+from gpushare.reproduce.cd_search.runs import FirstRun, Where, first_runs
+from gpushare.reproduce.cd_search.suite import LENGTH_NS as FIRST_RUN_NS
+from gpushare.reproduce.cd_search.suite import MEMORY, OFF_LINE, ON_LINE, QUICK_MEMORY
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.run import Run
 

@@ -15,7 +15,7 @@ from gpushare.compare import compare
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Application, Workload, bundled_workload
-from gpushare.reproduce.cumas_runs import STRINGS, policy_of
+from gpushare.reproduce.cumas.runs import STRINGS, policy_of
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.run import Run
 

@@ -31,7 +31,7 @@ from gpushare.backends.cuda.run import CudaRunner
 from gpushare.compare import compare, compared_on
 from gpushare.device import device as find_device
 from gpushare.model.workload import Workload
-from gpushare.reproduce.cumas_runs import PER_SET, policy_of
+from gpushare.reproduce.cumas.runs import PER_SET, policy_of
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.results.result import Result
 

@@ -11,7 +11,7 @@ from gpushare._core import Device
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.workload import Application, Workload, bundled_workload
-from gpushare.reproduce.cumas_runs import NS_PER_BYTE, SETS, latency_of
+from gpushare.reproduce.cumas.runs import NS_PER_BYTE, SETS, latency_of
 from gpushare.results.run import Run
 
 KERNELS = {

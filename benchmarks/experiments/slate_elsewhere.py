@@ -22,7 +22,7 @@ from gpushare.model.operation import Launch
 from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.reproduce.slate import class_words, figure_7, means
-from gpushare.reproduce.slate_runs import (
+from gpushare.reproduce.slate.runs import (
     LEFTOVER,
     MPS,
     POLICIES,

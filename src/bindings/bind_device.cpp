@@ -122,7 +122,8 @@ void bind_device(py::module_& module) {
   bind_granularity(module);
   bind_off_sm(module);
   bind_host_side(module);
-  py::class_<Device>(module, "Device", "A GPU as data. See docs/guide/devices.md for where the figures of each come from.")
+  py::class_<Device>(module, "Device",
+                     "A GPU as data. See docs/guide/devices.md for where the figures of each come from.")
       .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
                        OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays,
                        double flops_per_s, std::int64_t memory_bytes) {
@@ -150,7 +151,9 @@ void bind_device(py::module_& module) {
       .def("__repr__",
            [](const Device& device) { return "<Device " + device.name + ", " + std::to_string(device.sms) + " SMs>"; })
       .def("_repr_html_",
-           [](const py::object& self) { return py::module_::import("gpushare.reports.display").attr("device_html")(self); })
+           [](const py::object& self) {
+             return py::module_::import("gpushare.reports.display").attr("device_html")(self);
+           })
       .def("__reduce__", [](const py::object& self) {
         const py::module_ format = py::module_::import("gpushare.model.device_file");
         return py::make_tuple(format.attr("device_from_dict"), py::make_tuple(format.attr("device_to_dict")(self)));

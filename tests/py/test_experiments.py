@@ -28,9 +28,9 @@ from slate_elsewhere import (
 
 import gpushare as gs
 from gpushare.reproduce import slate
-from gpushare.reproduce.cd_search_runs import first_runs
-from gpushare.reproduce.cumas_runs import policy_of
-from gpushare.reproduce.slate_runs import POLICIES, WHOLE, pairs, throughputs
+from gpushare.reproduce.cd_search.runs import first_runs
+from gpushare.reproduce.cumas.runs import policy_of
+from gpushare.reproduce.slate.runs import POLICIES, WHOLE, pairs, throughputs
 from gpushare.results.measured import Measured
 
 EXPERIMENTS = pathlib.Path(__file__).parents[2] / "benchmarks" / "experiments"

@@ -8,17 +8,17 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.profile.lookup import shipped
 from gpushare.reproduce import reproduce
-from gpushare.reproduce.cd_search_classes import (
+from gpushare.reproduce.cd_search.classes import (
     best_threshold,
     is_memory_bound,
     mixes_wrong,
     paper_section,
     suite_section,
 )
-from gpushare.reproduce.cd_search_modes import FOUR_MEMORY, FOUR_MIXED, PAPER, SimulatedMixes, heterogeneous
-from gpushare.reproduce.cd_search_runs import MixRun, first_runs, run_mixes
-from gpushare.reproduce.cd_search_sensitivity import _with_bandwidth
-from gpushare.reproduce.cd_search_suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
+from gpushare.reproduce.cd_search.modes import FOUR_MEMORY, FOUR_MIXED, PAPER, SimulatedMixes, heterogeneous
+from gpushare.reproduce.cd_search.runs import MixRun, first_runs, run_mixes
+from gpushare.reproduce.cd_search.sensitivity import _with_bandwidth
+from gpushare.reproduce.cd_search.suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
 
 
 @pytest.fixture(scope="module")

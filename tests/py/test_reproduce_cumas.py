@@ -6,7 +6,7 @@ import pytest
 import gpushare as gs
 from gpushare.backends.simulator.simulation import alone_times
 from gpushare.reproduce import reproduce
-from gpushare.reproduce.cumas_runs import PAPER, permutations
+from gpushare.reproduce.cumas.runs import PAPER, permutations
 
 # Table 1: copies to the device and their MB, copies to the host and their MB, kernels.
 TABLE_1 = {

@@ -5,10 +5,13 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
-from gpushare.reproduce import effisha_closed_loop, effisha_preemption, effisha_workload, reproduce
-from gpushare.reproduce.effisha_slicing import Slice, tuned
-from gpushare.reproduce.effisha_turnaround import DYNAMIC, STATIC, overhead, setting_section
-from gpushare.reproduce.effisha_workload import BENCHMARKS, Platform, table_2
+from gpushare.reproduce import reproduce
+from gpushare.reproduce.effisha import closed_loop as effisha_closed_loop
+from gpushare.reproduce.effisha import preemption as effisha_preemption
+from gpushare.reproduce.effisha import workload as effisha_workload
+from gpushare.reproduce.effisha.slicing import Slice, tuned
+from gpushare.reproduce.effisha.turnaround import DYNAMIC, STATIC, overhead, setting_section
+from gpushare.reproduce.effisha.workload import BENCHMARKS, Platform, table_2
 from gpushare.suite import KERNELS
 
 

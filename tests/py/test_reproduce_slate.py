@@ -9,8 +9,8 @@ from messages import raises_naming
 import gpushare as gs
 from gpushare import _core
 from gpushare.reproduce import reproduce, slate
-from gpushare.reproduce.slate_runs import PAPER, pairs
-from gpushare.reproduce.slate_sensitivity import ASSUMPTIONS, changed
+from gpushare.reproduce.slate.runs import PAPER, pairs
+from gpushare.reproduce.slate.sensitivity import ASSUMPTIONS, changed
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from messages import raises_naming
 import gpushare as gs
 from gpushare.reproduce import reproduce
 from gpushare.reproduce.reproduction import Reproduction, Section, markdown_table
-from gpushare.reproduce.srtf_claims import CLAIMS, claims_section
+from gpushare.reproduce.srtf.claims import CLAIMS, claims_section
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from gpushare.cli.files import WrittenFiles, require_plots, require_tables
 from gpushare.cli.output import remark
 from gpushare.cli.tables.comparison import telling_workload
 from gpushare.files.atomic_write import require_writable
-from gpushare.reproduce.srtf_runs import STAGGER_CYCLES
+from gpushare.reproduce.srtf.runs import STAGGER_CYCLES
 from gpushare.results.ranking import winner
 from gpushare.results.result import Result
 

@@ -237,9 +237,9 @@ def test_shared_memory_must_be_sealed_and_as_large_as_said(ask, tmp_path):
     assert ask("arena", sealed.descriptor, bytes=4096) == 1
     own = COPY | {"array": array}
     for wrong, said in [
-        ({"bytes": 4097}, "do not lie in the shared memory of 4096 bytes"),
-        ({"arena_offset": 4093}, "do not lie in the shared memory of 4096 bytes"),
-        ({"array_offset": 7997}, "do not lie in the array of 8000 bytes"),
+        ({"bytes": 4097}, "exceed the shared memory of 4096 bytes"),
+        ({"arena_offset": 4093}, "exceed the shared memory of 4096 bytes"),
+        ({"array_offset": 7997}, "exceed the array of 8000 bytes"),
         ({"bytes": 0}, "bytes"),
         ({"array_offset": -1}, "array_offset"),
     ]:

@@ -261,7 +261,8 @@ LaneValues::Value LaneValues::inserted(const Value& field, const Value& base, co
   return {base.is_consecutive_from_lane_0() ? Kind::Consecutive : Kind::Unknown};
 }
 
-/// Of the kernel, at an address that is the same for all: what a called function is given may differ.
+/// True for parameters of the kernel at an address that is the same in all threads: those of a called function may
+/// differ.
 bool LaneValues::is_parameter_load(const StatementPlace& place) {
   const Instruction& load = place.instruction;
   if (!function_.is_entry || load.operation() != "ld" || !load.has("param") || load.operands[1].size() < 3)

@@ -10,7 +10,7 @@ from gpushare.extras import pandas as pd
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application
 from gpushare.profiling.known import device_profile
-from gpushare.reproduce.cumas_runs import PAPER
+from gpushare.reproduce.cumas.runs import PAPER
 from gpushare.reproduce.reproduction import Section
 
 KERNELS = (

@@ -13,9 +13,9 @@ from gpushare.compare import compare
 from gpushare.extras import pandas as pd
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Workload, bundled_workload
-from gpushare.reproduce.cumas_engines import idle_section, overhead_section
-from gpushare.reproduce.cumas_estimates import kernel_section, transfer_section
-from gpushare.reproduce.cumas_runs import (
+from gpushare.reproduce.cumas.engines import idle_section, overhead_section
+from gpushare.reproduce.cumas.estimates import kernel_section, transfer_section
+from gpushare.reproduce.cumas.runs import (
     LATENCY_NS,
     NS_PER_BYTE,
     PAPER,

@@ -11,7 +11,7 @@ from gpushare.device import device as find_device
 from gpushare.extras import pandas as pd
 from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.model.workload import Application, Workload
-from gpushare.reproduce.effisha_workload import BENCHMARKS, model
+from gpushare.reproduce.effisha.workload import BENCHMARKS, model
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.run import Run
 from gpushare.run import run

@@ -16,10 +16,10 @@ from gpushare.device import device as find_device
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Workload, bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
-from gpushare.reproduce.srtf_claims import claims_section
-from gpushare.reproduce.srtf_predictors import predictor_sections
-from gpushare.reproduce.srtf_runs import PAPER, pairs_at
-from gpushare.reproduce.srtf_sensitivity import sensitivity_section
+from gpushare.reproduce.srtf.claims import claims_section
+from gpushare.reproduce.srtf.predictors import predictor_sections
+from gpushare.reproduce.srtf.runs import PAPER, pairs_at
+from gpushare.reproduce.srtf.sensitivity import sensitivity_section
 from gpushare.results.result import Result
 
 METRICS = ["stp", "antt", "strictf"]

@@ -8,11 +8,11 @@ traffic (workloads/cd_search.toml). The suite's kernels then show which results 
 from __future__ import annotations
 
 from gpushare.device import device as find_device
-from gpushare.reproduce.cd_search_classes import paper_section, suite_section
-from gpushare.reproduce.cd_search_modes import SimulatedMixes, four_section, modes_section
-from gpushare.reproduce.cd_search_runs import Where
-from gpushare.reproduce.cd_search_sensitivity import sensitivity_section
-from gpushare.reproduce.cd_search_suite import suite_sections
+from gpushare.reproduce.cd_search.classes import paper_section, suite_section
+from gpushare.reproduce.cd_search.modes import SimulatedMixes, four_section, modes_section
+from gpushare.reproduce.cd_search.runs import Where
+from gpushare.reproduce.cd_search.sensitivity import sensitivity_section
+from gpushare.reproduce.cd_search.suite import suite_sections
 from gpushare.reproduce.reproduction import Reproduction
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Application, Workload
 from gpushare.policy import Policy
-from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, Platform
+from gpushare.reproduce.effisha.workload import BENCHMARKS, PAPER, Platform
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.run import Run
 from gpushare.run import run

@@ -13,7 +13,7 @@ from gpushare.extras import pandas as pd
 from gpushare.model.workload import Application, Workload
 from gpushare.results.result import Result
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("slate_paper.toml").read_text(encoding="utf-8"))
+PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 TIME_SLICING, MPS, SLATE, LEFTOVER, WHOLE = "time-slicing", "MPS", "slate", "leftover", "left whole"
 
 POLICIES = {TIME_SLICING: "round-robin", MPS: "fifo", SLATE: "slate", LEFTOVER: "slate:rest=leftover"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpushare.device import device as find_device
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Application, Workload
-from gpushare.reproduce.effisha_preemption import (
+from gpushare.reproduce.effisha.preemption import (
     LONG_PROBE_MS,
     SHORT_PROBE_MS,
     eviction_ms,
@@ -16,7 +16,7 @@ from gpushare.reproduce.effisha_preemption import (
     interrupted,
     launch_delay_ns,
 )
-from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, Platform
+from gpushare.reproduce.effisha.workload import BENCHMARKS, PAPER, Platform
 from gpushare.reproduce.reproduction import Section
 from gpushare.run import run
 

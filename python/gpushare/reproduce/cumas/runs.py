@@ -13,7 +13,7 @@ from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application, Workload, bundled_workload
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cumas_paper.toml").read_text(encoding="utf-8"))
+PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 
 SETS = "ABCDE"
 PER_SET = 5

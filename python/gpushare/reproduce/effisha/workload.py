@@ -15,7 +15,7 @@ from gpushare.model.workload import Application, Launch, Workload
 from gpushare.run import run
 from gpushare.suite import KERNELS
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("effisha_paper.toml").read_text(encoding="utf-8"))
+PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 BENCHMARKS: dict[str, dict[str, Any]] = PAPER["benchmark"]
 SETTINGS = ("sjf", "group", "random")
 """Table 2's three assignments of priorities."""

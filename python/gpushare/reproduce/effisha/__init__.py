@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from gpushare.reproduce.effisha_closed_loop import preemptions_by_priority
-from gpushare.reproduce.effisha_preemption import eviction_delays
-from gpushare.reproduce.effisha_slicing import slicing_sections
-from gpushare.reproduce.effisha_turnaround import turnaround_sections
-from gpushare.reproduce.effisha_workload import Platform
+from gpushare.reproduce.effisha.closed_loop import preemptions_by_priority
+from gpushare.reproduce.effisha.preemption import eviction_delays
+from gpushare.reproduce.effisha.slicing import slicing_sections
+from gpushare.reproduce.effisha.turnaround import turnaround_sections
+from gpushare.reproduce.effisha.workload import Platform
 from gpushare.reproduce.reproduction import Reproduction
 
 TITLE = "EffiSha: preemptive scheduling with priorities (Chen et al. 2017)"

@@ -18,7 +18,7 @@ from gpushare.device import device as find_device
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
-from gpushare.reproduce.slate_runs import (
+from gpushare.reproduce.slate.runs import (
     LEFTOVER,
     MPS,
     PAPER,
@@ -29,8 +29,8 @@ from gpushare.reproduce.slate_runs import (
     pairs,
     throughputs,
 )
-from gpushare.reproduce.slate_sensitivity import sensitivity_section
-from gpushare.reproduce.slate_table_4 import table_4
+from gpushare.reproduce.slate.sensitivity import sensitivity_section
+from gpushare.reproduce.slate.table_4 import table_4
 
 TITAN_XP = "titan-xp"
 

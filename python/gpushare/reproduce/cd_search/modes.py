@@ -15,10 +15,10 @@ from gpushare._core import Device
 from gpushare.extras import pandas as pd
 from gpushare.fixed_parts import FixedParts, Part
 from gpushare.model.workload import bundled_workload
-from gpushare.reproduce.cd_search_runs import FirstRun, MixRun, first_runs, run_mixes
+from gpushare.reproduce.cd_search.runs import FirstRun, MixRun, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cd_search_paper.toml").read_text(encoding="utf-8"))
+PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 MEMORY, COMPUTE = PAPER["types"]["memory"], PAPER["types"]["compute"]
 TWO_MILLION_CYCLES = 2_000_000
 """Section 6: simulated instructions per benchmark."""
@@ -81,7 +81,7 @@ class Deltas:
 
     @property
     def power(self) -> list[float]:
-        """Relative changes of power, from the power model in cd_search_paper.toml."""
+        """Relative changes of power, from the power model in paper.toml."""
         share = PAPER["power_model"]["sm_share_ratio"]
         return [-share * (1 - run.powered_ratio) for run in self.runs]
 
@@ -231,7 +231,7 @@ def table_of(rows: Sequence[tuple[str, float, float]]) -> pd.DataFrame:
 MODES_NOTE = (
     "Found on line, without profiles, by the policy that a GPU runs. Kernels here do not evict one another's cache "
     "lines, so the paper's largest gains (GAUSSIAN and GESUMMV on fewer SMs) do not exist, and in power mode the STP "
-    "can hardly grow. Power is the model of cd_search_paper.toml: half of it goes with the powered SMs, which follows "
+    "can hardly grow. Power is the model of paper.toml: half of it goes with the powered SMs, which follows "
     "from the paper's own figures, so that only the number of idle SMs is a result. The STP lost while searching is "
     "against the partition found, from the start."
 )

@@ -14,8 +14,8 @@ from gpushare.extras import pandas as pd
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application
 from gpushare.profile.model import model_of
-from gpushare.reproduce.cd_search_modes import Deltas, mean, percent
-from gpushare.reproduce.cd_search_runs import MixRun, Where, first_runs, run_mixes
+from gpushare.reproduce.cd_search.modes import Deltas, mean, percent
+from gpushare.reproduce.cd_search.runs import MixRun, Where, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
 
 MEMORY = ("triad_vector", "lbm", "streamcluster", "spmv_csr", "molecular_dynamics")

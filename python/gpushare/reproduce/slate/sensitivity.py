@@ -11,7 +11,7 @@ from gpushare.extras import pandas as pd
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.slate_runs import MPS, PAPER, POLICIES, pairs, throughputs
+from gpushare.reproduce.slate.runs import MPS, PAPER, POLICIES, pairs, throughputs
 
 Change = Callable[[Launch], Launch]
 

@@ -15,7 +15,7 @@ from gpushare.plots.scaling import speeds
 from gpushare.profile.fit import fitted, kernel_model
 from gpushare.profile.lookup import shipped
 from gpushare.profile.record import KernelProfile
-from gpushare.reproduce.cd_search_modes import MEMORY, PAPER, mixes_of
+from gpushare.reproduce.cd_search.modes import MEMORY, PAPER, mixes_of
 from gpushare.reproduce.reproduction import Section
 
 if TYPE_CHECKING:

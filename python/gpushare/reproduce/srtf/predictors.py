@@ -9,7 +9,7 @@ from gpushare.device import device as find_device
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.srtf_runs import PAPER, pairs_at
+from gpushare.reproduce.srtf.runs import PAPER, pairs_at
 from gpushare.results.run import Run
 
 MODELS = ["regression", "staircase", "slice_unaware", "simple_slicing"]

@@ -12,7 +12,7 @@ from gpushare import _core
 from gpushare.extras import pandas as pd
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Workload
-from gpushare.reproduce.cumas_runs import LATENCY_NS, NS_PER_BYTE, PAPER, STRINGS, latency_of, permutations, policy_of
+from gpushare.reproduce.cumas.runs import LATENCY_NS, NS_PER_BYTE, PAPER, STRINGS, latency_of, permutations, policy_of
 from gpushare.reproduce.reproduction import Section
 from gpushare.run import run
 

@@ -12,7 +12,7 @@ from gpushare._core import Device
 from gpushare.backends.simulator.simulation import alone_times
 from gpushare.model.workload import Workload
 
-PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("srtf_paper.toml").read_text(encoding="utf-8"))
+PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 STAGGER_CYCLES = 50
 """Section 6.1.3: "arrivals that are staggered by upto 100 cycles"; every pair here by half of that."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from gpushare._core import Device
 from gpushare.extras import pandas as pd
 from gpushare.model.device_file import device_from_dict, device_to_dict
-from gpushare.reproduce.cd_search_modes import PAPER, SimulatedMixes, mean, percent
+from gpushare.reproduce.cd_search.modes import PAPER, SimulatedMixes, mean, percent
 from gpushare.reproduce.reproduction import Section
 
 

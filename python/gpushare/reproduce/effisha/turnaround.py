@@ -8,7 +8,7 @@ import random
 from gpushare.compare import compare
 from gpushare.extras import pandas as pd
 from gpushare.policy import Policy, policy_name
-from gpushare.reproduce.effisha_workload import BENCHMARKS, PAPER, SETTINGS, Platform, table_2
+from gpushare.reproduce.effisha.workload import BENCHMARKS, PAPER, SETTINGS, Platform, table_2
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.result import Result
 

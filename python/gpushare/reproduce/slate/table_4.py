@@ -9,7 +9,7 @@ from gpushare._core import Device
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
-from gpushare.reproduce.slate_runs import MPS, PAPER, POLICIES, SLATE, pairs
+from gpushare.reproduce.slate.runs import MPS, PAPER, POLICIES, SLATE, pairs
 from gpushare.run import run
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ HIGHEST_RANDOM = 30
 
 def baselines(platform: Platform) -> list[str | Policy]:
     """The policies without EffiSha; the last one represents the paper's "default"."""
-    simulated: list[str | Policy] = ["fifo", *(f"round-robin:quantum_ms={quantum}" for quantum in QUANTA_MS)]
+    simulated: list[str | Policy] = ["fifo", *(f"round-robin:quantum_ns={quantum}e6" for quantum in QUANTA_MS)]
     return [*simulated, "hardware-priority", "hardware-streams"] if platform.is_real else simulated
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 SLOTS_PER_CYCLE = 4
-"""Instructions per cycle of an SM of compute capability 6.1; ``issue_us`` in workloads/slate.toml assumes it."""
+"""Instructions per cycle of an SM of compute capability 6.1; ``issue_ns`` in workloads/slate.toml assumes it."""
 
 
 def table_4(benchmarks: Workload, device: Device) -> Section:

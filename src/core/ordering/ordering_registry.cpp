@@ -78,18 +78,14 @@ struct PieceOptions {
 
 /// Copies in pieces are the default for turnaround orderings only: they delay the end of the last task.
 PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround) {
-  const std::string who = is_for_turnaround ? options.word("pieces",
-                                                           "which copies may go between the pieces of a large one: "
-                                                           "shorter ones, those of a higher priority, or none",
-                                                           {"short", "no", "urgent"})
-                                            : options.word("pieces",
-                                                           "which copies may go between the pieces of a large one: "
-                                                           "shorter ones, those of a higher priority, or none",
-                                                           {"no", "short", "urgent"});
+  constexpr std::string_view meaning =
+      "which copies may go between the pieces of a large one: shorter ones, those of a higher priority, or none";
+  const std::string cut_in = is_for_turnaround ? options.word("pieces", meaning, {"short", "no", "urgent"})
+                                               : options.word("pieces", meaning, {"no", "short", "urgent"});
   const double megabytes = options.number("piece_mb", "size of a piece in 10^6 bytes; left out: by loss", 0, 1e-6, 1e6);
-  return {.who = who == "no"      ? CutIn::Nobody
-                 : who == "short" ? CutIn::Shorter
-                                  : CutIn::Urgent,
+  return {.cut_in = cut_in == "no"      ? CutIn::None
+                    : cut_in == "short" ? CutIn::Shorter
+                                        : CutIn::Urgent,
           .loss = options.number("loss", "share of the bandwidth that pieces may cost", 0.02, 0.001, 0.9),
           .size = Bytes{std::llrint(megabytes * 1e6)},
           .at_a_time = static_cast<int>(options.whole("depth", "pieces that an engine has at a time", 1, 1, 16))};

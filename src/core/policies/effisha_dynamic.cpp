@@ -30,8 +30,8 @@ class EffishaDynamic : public Policy {
                                   {"dynamic", "static"}) == "dynamic"),
         evicted_to_(options.word("evicted", "the queue in which a preempted application waits",
                                  {"inactive", "active"}) == "active"
-                        ? Turn::Queue::Active
-                        : Turn::Queue::Inactive),
+                        ? TimeSlice::Queue::Active
+                        : TimeSlice::Queue::Inactive),
         leftover_(options.word("leftover", "may the others have the SM room that the current application leaves",
                                {"no", "yes"}) == "yes") {}
 

@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-// Chosen on the runs that docs/results/predictors.md shows; it says what other values do.
+// Chosen on the runs that docs/srtf.md, "On silicon", shows; it says what other values do.
 constexpr double fall_kept = 0.3;
 constexpr double overdue = 1.1;
 constexpr double done_of_overdue = 0.25;
@@ -34,7 +34,7 @@ struct DrainHistory::Totals {
   Group newest;
   Group before;
 
-  /// The factor by which blocks are expected to be faster than before.
+  /// By what factor blocks are expected to be faster than they were.
   double drift() const {
     if (before.busy <= 0) return 1;
     const double kept = newest.busy / newest.blocks / (before.busy / before.blocks);

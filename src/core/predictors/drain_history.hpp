@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of one launch that the SMs have ended within a slice, and the prediction of the rest: see DrainRate.
+// What the SMs have ended of one launch within a slice, and what that says about the rest: see DrainRate.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace gpushare {
 
 class DrainHistory {
  public:
-  /// The history of a slice that begins now. One that holds all blocks of the launch so far is `from_the_start`.
+  /// Of a slice that begins now. One that holds all blocks of the launch so far is `from_the_start`.
   DrainHistory(const RunningLaunch& launch, Time now, bool from_the_start);
 
   /// Blocks that ended; the launch includes them.

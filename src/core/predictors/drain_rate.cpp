@@ -14,11 +14,11 @@ void DrainRate::observe(const Event& event, const State& state) {
   if (launches_.size() <= index(event.operation)) launches_.resize(index(event.operation) + 1);
   SampledLaunch& known = launches_[index(event.operation)];
   const RunningLaunch& launch = *state.find(event.operation);
-  if (launch_drain.slice != slice_) {
-    launch_drain.history.emplace(launch, event.time, launch.done == event.blocks);
-    launch_drain.slice = slice_;
+  if (known.slice != slice_) {
+    known.history.emplace(launch, event.time, launch.done == event.blocks);
+    known.slice = slice_;
   }
-  launch_drain.history->add(event, launch);
+  known.history->add(event, launch);
 }
 
 bool DrainRate::has_sample(const RunningLaunch& launch) const {

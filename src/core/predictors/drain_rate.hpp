@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drain rate of a launch: the remaining blocks, at the rate at which its SMs have been ending them.
+// How fast a launch drains: the blocks that are left, at the rate at which its SMs have been ending them.
 //
 // Simple Slicing takes the first block of a slice for all others. Here every block that has ended counts:
 //
-// - Once R blocks per SM have ended after an SM's first report, the rate since that report counts; the start of the
-//   launch, with blocks that last longer, is in the first report. Where block times have fallen from one report to the
+// - Once R blocks per SM have ended after an SM's first report, the rate since that report tells; the start of the
+//   launch, whose blocks last longer, is in the first report. Where block times have fallen from one report to the
 //   next, as they do while caches warm up, part of that fall is expected once more.
-// - Before that, blocks in flight matter. If none is older than those that have ended, blocks are assumed to be equal,
-//   and those in flight have done as much as their age says. A poll comes later than the ends that it shows, so a
-//   slightly larger age does not count as older. If some are older, the grid has long blocks, or SMs serve blocks
-//   unevenly: then a quarter of each counts as done.
+// - Before that, blocks in flight matter. If none is older than those that have ended, blocks are taken to be equal,
+//   and those in flight have done as much as they are old. A look comes later than the ends that it shows, so somewhat
+//   older is not older. If some are, long blocks are among them, or SMs serve blocks unevenly: then a quarter of each
+//   counts as done.
 //
-// Rates are per SM and count only time in which the SM ran the launch, so that rates of some SMs predict the time on
-// all. The rate of an earlier slice (see SimpleSlicing) holds until a block ends in the present one.
+// Rates are per SM, in time in which it ran the launch: what was seen on some SMs tells how long it takes on all. What
+// was seen in an earlier slice (see SimpleSlicing) holds until a block ends in the present one.
 //
 // Suits: launches of many waves, reported in groups. Fails: where late blocks take longer than early ones; in launches
-// of two waves with first blocks that later ones overtake, by up to a fifth.
+// of two waves whose first blocks are overtaken by later ones, by up to a fifth.
 #pragma once
 
 #include <optional>

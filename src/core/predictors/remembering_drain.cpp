@@ -7,18 +7,18 @@ namespace gpushare {
 namespace {
 
 constexpr double between_forecasts = 1.0 / 64;
-/// Relative to the launch's time: below this predicted rest a correction factor means nothing.
+/// Of the launch's time: where less was said to remain, a factor says nothing.
 constexpr double least_remaining = 0.02;
 
 }  // namespace
 
 void RememberingDrain::observe(const Event& event, const State& state) {
   drain_.observe(event, state);
-  if (event.kind == EventKind::LaunchEnded) records_.erase(event.operation);
+  if (event.kind == EventKind::LaunchEnded) under_way_.erase(event.operation);
   if (event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded) {
-    for (auto& [id, each] : records_) each.is_disturbed = true;
+    for (auto& [id, each] : under_way_) each.is_disturbed = true;
   }
-  if (event.kind == EventKind::LaunchArrived) records_[event.operation] = {};
+  if (event.kind == EventKind::LaunchArrived) under_way_[event.operation] = {};
   if (event.kind == EventKind::BlockStarted) {
     if (FollowedLaunch* launched = find(event.operation)) launched->goes_on(event.time);
   }
@@ -27,7 +27,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
     if (launch.unfinished() == 0) learn(launch, event.time);
     if (std::ranges::find(reported_, launch.id) == reported_.end()) reported_.push_back(launch.id);
   }
-  // Before all reports of a poll are in, they cover some SMs only; a policy may be woken between them.
+  // Before all reports of a look are in, they tell of some SMs only; a policy may be woken between them.
   if (event.next_is_known || event.kind == EventKind::DeadlineReached) return;
   for (const OperationId id : reported_) {
     const RunningLaunch* launch = state.find(id);
@@ -39,7 +39,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   reported_.clear();
 }
 
-/// nullptr for a launch that had begun before this predictor saw events.
+/// Nothing of what had begun before anybody listened.
 RememberingDrain::FollowedLaunch* RememberingDrain::find(OperationId launch) {
   const auto found = under_way_.find(launch);
   return found == under_way_.end() ? nullptr : &found->second;
@@ -52,7 +52,7 @@ void RememberingDrain::FollowedLaunch::goes_on(Time now) {
 
 void RememberingDrain::reslice() {
   drain_.reslice();
-  for (auto& [id, each] : records_) each.is_disturbed = true;
+  for (auto& [id, each] : under_way_) each.is_disturbed = true;
 }
 
 void RememberingDrain::forecast(const RunningLaunch& launch, FollowedLaunch& launched, Time now) {
@@ -66,10 +66,10 @@ void RememberingDrain::learn(const RunningLaunch& launch, Time end) {
   const FollowedLaunch* launched = find(launch.id);
   if (launched == nullptr || launched->is_disturbed) return;
   std::vector<DrainError> errors;
-  for (const Forecast& each : record->forecasts) {
+  for (const Forecast& each : launched->forecasts) {
     const double said = nanoseconds(each.remaining);
     if (said <= least_remaining * nanoseconds(end - launch.arrival)) continue;
-    errors.push_back({each.done, nanoseconds(end - record->stood_still - each.time) / said});
+    errors.push_back({each.done, nanoseconds(end - launched->stood_still - each.time) / said});
   }
   if (!errors.empty()) errors_[name_and_threads(launch.launch->kernel)].add(std::move(errors));
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drain rate, corrected by its errors in the kernel's last launches. They show what the ended blocks of a launch
-// cannot: that first blocks take longer than the rest, or late ones, or that the last wave is not full. The correction
-// is a factor by the done share of the launch, so that it holds at whatever rate the launch runs now.
+// The drain rate, put right by what it got wrong in the kernel's last launches. What nothing that has ended can tell,
+// it was told by those: that first blocks take longer than the rest, or late ones, or that the last wave is not full.
+// It is a factor, by how much of the launch is done, so that it holds at whatever rate the launch runs now.
 //
-// It learns from launches during which no other launch arrived or ended, since otherwise the remaining time depends on
-// the others; times when a launch had no block at all do not count. Kernels are identified by name, as everywhere.
+// It learns from launches beside which it heard of nobody who came or went, since else what remained says what others
+// did; when a launch had no block at all does not count. Kernels are known by their names, as everywhere.
 //
 // Suits: kernels that are launched again and again. Fails: where another part of the grid takes long each time, and
-// after launches with quotas that changed without arrivals or ends.
+// after launches whose quotas changed while nobody came or went.
 #pragma once
 
 #include <map>
@@ -42,7 +42,7 @@ class RememberingDrain {
   };
   struct FollowedLaunch {
     std::vector<Forecast> forecasts;
-    double next_done = 0;  // progress at which the next forecast is made
+    double next_done = 0;  // when there is to be another one
     bool is_disturbed = false;
     Duration stood_still{};  // had no block
     std::optional<Time> still_since{};
@@ -59,7 +59,7 @@ class RememberingDrain {
 
   DrainRate drain_;
   std::map<OperationId, FollowedLaunch> under_way_;
-  std::vector<OperationId> reported_;                   // in an incomplete poll
+  std::vector<OperationId> reported_;                   // in a look that is not over
   LruCache<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
 };
 

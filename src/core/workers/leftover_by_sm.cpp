@@ -31,10 +31,10 @@ void LeftoverBySm::select(const RoomClaim& launch) {
   ++selection_;
 }
 
-LeftoverBySm::LeftoverEntry& LeftoverBySm::in_turn(std::size_t number) {
-  LeftoverEntry& entry = entries_[number];
-  if (entry.turn == turn_) return entry;
-  entry.turn = turn_;
+LeftoverBySm::SharedLeftover& LeftoverBySm::for_launch(std::size_t number) {
+  SharedLeftover& entry = entries_[number];
+  if (entry.selection == selection_) return entry;
+  entry.selection = selection_;
   entry.places = not_counted;
   entry.taken = 0;
   entry.without_them = number;
@@ -42,13 +42,13 @@ LeftoverBySm::LeftoverEntry& LeftoverBySm::in_turn(std::size_t number) {
 }
 
 int LeftoverBySm::places(std::size_t sm) {
-  LeftoverEntry& entry = in_turn(entry_of_[sm]);
+  SharedLeftover& entry = for_launch(entry_of_[sm]);
   if (entry.places == not_counted) entry.places = entry.leftover.places(*launch_, sm);
   return entry.places;
 }
 
 void LeftoverBySm::take(std::size_t sm, int blocks) {
-  LeftoverEntry& before = in_turn(entry_of_[sm]);
+  SharedLeftover& before = for_launch(entry_of_[sm]);
   if (before.taken == blocks) {
     entry_of_[sm] = before.without_them;
     return;

@@ -31,7 +31,7 @@ class LeftoverBySm {
     int places(const RoomClaim& launch, std::size_t sm) const;
   };
   static constexpr int not_counted = -1;
-  struct LeftoverEntry {
+  struct SharedLeftover {
     Leftover leftover;
     int selection = 0;  // the following fields belong to this one
     int places = not_counted;
@@ -40,9 +40,9 @@ class LeftoverBySm {
   };
 
   std::size_t add(const Leftover& leftover);
-  LeftoverEntry& in_turn(std::size_t entry);
+  SharedLeftover& for_launch(std::size_t entry);
 
-  std::vector<LeftoverEntry> entries_;
+  std::vector<SharedLeftover> entries_;
   std::vector<std::size_t> entry_of_;  // by SM
   const RoomClaim* launch_ = nullptr;
   int selection_ = 0;

@@ -45,8 +45,8 @@ class PlacesOfSmall {
   }
 
   bool take(const RoomClaim& launch) {
-    const auto enough = std::ranges::find_if(kept_, [&](const KeptPlaces& kept) {
-      return kept.left >= launch.unclaimed && kept.by->block == launch.block && kept.by->wanted == launch.wanted;
+    const auto enough = std::ranges::find_if(spares_, [&](const SparePlaces& spare) {
+      return spare.left >= launch.unclaimed && spare.by->block == launch.block && spare.by->wanted == launch.wanted;
     });
     if (enough == spares_.end()) return false;
     enough->left -= launch.unclaimed;
@@ -54,11 +54,11 @@ class PlacesOfSmall {
   }
 
  private:
-  struct KeptPlaces {
+  struct SparePlaces {
     const RoomClaim* by;
     std::int64_t left;
   };
-  std::vector<KeptPlaces> kept_;
+  std::vector<SparePlaces> spares_;
 };
 
 /// Small launches in rank order: each takes unrequested places, or those of another small one, or keeps its need.

@@ -79,7 +79,7 @@ void WorkerProgress::take_totals(const WorkerLook& look) {
 
 void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now,
                                     std::vector<Event>& events) {
-  SmProgressCount& sm = per_sm_[index(id)];
+  SmCounts& sm = per_sm_[index(id)];
   const std::int64_t claimed = std::max(blocks_ - unclaimed_, done_);
   const bool any_to_run = unclaimed_ > 0 || claimed > started_;
   const std::int64_t places = std::max<std::int64_t>(any_to_run ? order.quota : 0, sm.running);
@@ -104,8 +104,8 @@ void WorkerProgress::report_started(SmId id, WorkerOrder order, const WorkerSm& 
   start(id, std::min(unreported - paid, claimed - started_), std::max(earliest_, now - elapsed), events);
 }
 
-void WorkerProgress::end_what_nobody_runs(SmId id) {
-  SmProgressCount& sm = per_sm_[index(id)];
+void WorkerProgress::end_idle_workers(SmId id) {
+  SmCounts& sm = per_sm_[index(id)];
   const bool all_hold_places = launched_ > 0 && launched_ - workers_gone_ <= workers_;
   // An end shows the duration of a block, which is unknown before the first one.
   if (!all_hold_places || done_ == 0) return;
@@ -115,16 +115,16 @@ void WorkerProgress::end_what_nobody_runs(SmId id) {
 }
 
 void WorkerProgress::report_ended(SmId id, Time now, std::vector<Event>& events) {
-  SmProgressCount& sm = per_sm_[index(id)];
-  end_what_nobody_runs(id);
+  SmCounts& sm = per_sm_[index(id)];
+  end_idle_workers(id);
   const std::int64_t ended = finished() ? sm.started : std::min(sm.done + sm.shift, sm.started);
   end(id, ended - sm.ended, sm.block_time, now, events);
 }
 
 bool WorkerProgress::is_due(std::size_t id, const WorkerSm& counted, Report report) const {
   if (report == Report::Everything || finished()) return true;
-  const SmProgressCount& sm = per_sm_[id];
-  // A worker that leaves counts itself out before it tells what it has done.
+  const SmCounts& sm = per_sm_[id];
+  // A worker that leaves counts itself out before it publishes its progress.
   const bool has_left_blocks = counted.tasks_done > sm.done && sm.started - sm.ended > counted.workers;
   return static_cast<int>(counted.workers) != workers_by_sm_[id] || (sm.done == 0 && counted.tasks_done > 0) ||
          sm.is_behind || has_left_blocks;
@@ -169,7 +169,7 @@ void WorkerProgress::finish(Time now, std::vector<Event>& events) {
 
 void WorkerProgress::end_rest(Time now, std::vector<Event>& events) {
   for (std::size_t sm = 0; sm < per_sm_.size(); ++sm) {
-    const SmProgressCount& counted = per_sm_[sm];
+    const SmCounts& counted = per_sm_[sm];
     end(static_cast<SmId>(sm), counted.started - counted.ended, counted.block_time, now, events);
   }
 }

@@ -68,7 +68,7 @@ class WorkerProgress {
   Duration block_time() const { return block_time_; }
 
  private:
-  struct SmProgressCount {
+  struct SmCounts {
     std::int64_t started = 0;  // as reported
     std::int64_t ended = 0;    // as reported: never beyond started
     std::int64_t done = 0;     // as counted by the workers
@@ -95,8 +95,8 @@ class WorkerProgress {
 
   Event event_;  // the fields that all its events share
   std::int64_t blocks_;
-  std::vector<SmProgressCount> per_sm_;
-  std::vector<int> workers_by_sm_;                   // asked for much more often than all the rest
+  std::vector<SmCounts> per_sm_;
+  std::vector<int> workers_by_sm_;                   // read much more often than all the rest
   std::vector<SmId> due_;                            // of the present poll
   std::vector<std::pair<Time, std::size_t>> order_;  // of the present poll's starts
   std::vector<Event> unordered_;                     // these, SM by SM

@@ -20,7 +20,7 @@ constexpr std::size_t most_tasks = 20;
 constexpr double none = std::numeric_limits<double>::infinity();
 
 /// The stored order of a set of tasks, by its last task.
-struct PartialOrder {
+struct StoredOrder {
   double cost = none;
   Front front;
   TaskDelays delays;  // as printed
@@ -51,10 +51,10 @@ class Tables {
   void fill(TaskSet tasks) {
     for (TaskSet left = tasks; left != 0; left &= left - 1) {
       const int last = std::countr_zero(left);
-      const PartialOrder& rest = kept_[tasks & ~(TaskSet{1} << last)];
+      const StoredOrder& rest = stored_[tasks & ~(TaskSet{1} << last)];
       if (rest.cost == none || (memory_binds_ && !fits(tasks, last))) continue;
-      const PartialOrder longer = appended(rest, last);
-      if (longer.cost < kept_[tasks].cost) kept_[tasks] = longer;
+      const StoredOrder longer = appended(rest, last);
+      if (longer.cost < stored_[tasks].cost) stored_[tasks] = longer;
     }
   }
 
@@ -64,9 +64,9 @@ class Tables {
     return !schedule_of(problem_.tasks, order, problem_.engines, problem_.memory_limit).waited_for_memory;
   }
 
-  PartialOrder appended(const PartialOrder& rest, int last) const {
+  StoredOrder appended(const StoredOrder& rest, int last) const {
     const Task& task = problem_.tasks[static_cast<std::size_t>(last)];
-    PartialOrder longer = rest;
+    StoredOrder longer = rest;
     longer.last = static_cast<std::int8_t>(last);
     const auto end = static_cast<double>(append(longer.front, task));
     if (equations_ == DelayEquations::AsPrinted) {
@@ -80,7 +80,7 @@ class Tables {
   }
 
   /// Eq. 5. What the previous window has left counts as a task before the first one.
-  void add_as_printed(PartialOrder& longer, const PartialOrder& rest, const Task& task) const {
+  void add_as_printed(StoredOrder& longer, const StoredOrder& rest, const Task& task) const {
     const EnginesState& engines = problem_.engines;
     const Task left{.compute = engines.compute - engines.uplink, .downlink = engines.downlink - engines.compute};
     const bool is_first = rest.last < 0;
@@ -102,7 +102,7 @@ class Tables {
   const OrderingProblem& problem_;
   DelayEquations equations_;
   bool memory_binds_;
-  std::vector<PartialOrder> kept_;
+  std::vector<StoredOrder> stored_;
 };
 
 class DynamicProgram : public Solver {

@@ -11,7 +11,7 @@ source ./setup.sh
 ensure_packages
 [[ -f $venv/gpushare-installed ]] || echo "Building gpushare in .venv; this is done once." >&2
 ensure_venv
-ensure_installed
+ensure_installed analysis
 
 cd "$invoked_from"
 exec "$venv/bin/gpushare" demo "$@"

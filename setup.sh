@@ -94,15 +94,16 @@ wheel_fingerprint() {
   } | sha256sum | cut -d' ' -f1
 }
 
-# ensure_installed [test]: installs gpushare (with that extra) in .venv, unless the same sources are installed.
-# Without pip's build isolation: creating that environment takes longer than an incremental build.
+# ensure_installed EXTRA: installs gpushare with that extra in .venv, unless the same sources are installed with it, or with
+# the extra test, which includes what demo.sh needs. Without pip's build isolation: creating that environment takes longer
+# than an incremental build.
 ensure_installed() {
-  local stamp=$venv/gpushare-installed fingerprint installed='' extra=${1:-}
+  local stamp=$venv/gpushare-installed fingerprint installed='' extra_installed='' extra=$1
   fingerprint=$(wheel_fingerprint)
   [[ -f $stamp ]] && read -r installed extra_installed <"$stamp"
-  [[ -z $extra ]] && extra=${extra_installed:-}
-  [[ "$fingerprint $extra" == "$installed ${extra_installed:-}" ]] && return
+  [[ $extra_installed == test ]] && extra='test'
+  [[ "$fingerprint $extra" == "$installed $extra_installed" ]] && return
   ensure_build_tools
-  "$venv/bin/python" -m pip install --quiet --no-build-isolation ".${extra:+[$extra]}"
+  "$venv/bin/python" -m pip install --quiet --no-build-isolation ".[$extra]"
   echo "$fingerprint $extra" >"$stamp"
 }

@@ -117,7 +117,14 @@ pd.DataFrame({policy: result.run(policy).ntt() for policy in result.policies}, n
 
 # %%
 workloads = [Platform().requests(setting, table_2(setting)) for setting in ("sjf", "group", "random")]
-policies = ["fifo", "round-robin:quantum_ms=5", "round-robin:quantum_ms=8", "pkm", "effisha-static", "effisha-dynamic"]
+policies = [
+    "fifo",
+    "round-robin:quantum_ns=5e6",
+    "round-robin:quantum_ns=8e6",
+    "pkm",
+    "effisha-static",
+    "effisha-dynamic",
+]
 requests = gs.compare(workloads, policies, device=K40M)
 requests.per_workload()[["antt", "stp"]].unstack("workload").round(2)
 

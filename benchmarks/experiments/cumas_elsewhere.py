@@ -38,7 +38,7 @@ from gpushare.results.result import Result
 if TYPE_CHECKING:
     import pandas as pd
 
-SHARING = "fifo:whole_up_to_us=1000000"
+SHARING = "fifo:whole_up_to_ns=1e9"
 """No launch is preempted here, so launches run as original kernels, as in the paper."""
 STREAMS, STRINGS, AS_WORKERS = "plain streams", "strings", "cumas, w = 12, as workers"
 ONLY_ON_A_GPU = (STREAMS, AS_WORKERS)

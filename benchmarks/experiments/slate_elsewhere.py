@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 POLICIES_ON_A_GPU = POLICIES | {
     TIME_SLICING: "hardware-serial",
     MPS: "hardware-streams",
-    WHOLE: "slate:rest=leftover:whole_up_to_us=8000",
+    WHOLE: "slate:rest=leftover:whole_up_to_ns=8e6",
 }
 """On a GPU the baselines are the hardware's own: streams of one process are shared as MPS shares those of several. Left
 whole, launches are no workers, and nobody is resized within one."""

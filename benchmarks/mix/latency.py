@@ -16,7 +16,7 @@ from gpushare.results.run import Run
 
 from .place import Place, RealPlace
 
-WAYS = (("auto", 0.0), ("auto", 1.75), ("auto", 1.25), ("auto:reserve_us=0", 1.75))
+WAYS = (("auto", 0.0), ("auto", 1.75), ("auto", 1.25), ("auto:reserve_ns=0", 1.75))
 """Policies, and bounds as multiples of the time alone; 0: none."""
 
 

@@ -27,7 +27,7 @@ from gpushare.files.toml_file import Schema
 from gpushare.model.device_file import DeviceTable
 from gpushare.model.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
 
-COMMON = "whole_up_to_us"
+COMMON = "whole_up_to_ns"
 """The option that every policy has, described once."""
 
 
@@ -46,7 +46,7 @@ def policies_page() -> str:
     """Policies, orderings and baselines, with their options."""
     parts = [POLICIES, policy_table(), "## Options of policies"]
     (common,) = (option for option in _core.policy_options("fifo") if option.name == COMMON)
-    parts += ["Every policy has this option; `auto` uses 2000 where it is left out.", option_table([common])]
+    parts += ["Every policy has this option; `auto` uses 2,000,000 where it is left out.", option_table([common])]
     for each in gs.policies():
         options = [option for option in _core.policy_options(each.name) if option.name != COMMON]
         notes = " It is an oracle: it is told what a scheduler cannot know, and sessions refuse it." * each.is_oracle
@@ -92,12 +92,18 @@ def shown_values(text: str) -> str:
 
 
 def shown_number(text: str) -> str:
-    """A number in C++'s shortest form as people write it."""
-    found = re.fullmatch(r"(.*)1e([+-])0?(\d+)", text)
-    if not found:
+    """A number in C++'s shortest form as people write it.
+
+    >>> shown_number("2e+06"), shown_number("1e+09"), shown_number("50000"), shown_number("1e-06")
+    ('2,000,000', '10^9', '50,000', '10^-6')
+    """
+    found = re.fullmatch(r"(.*?)(\d+)(?:e([+-])0?(\d+))?", text)
+    if not found or found[1].endswith("."):
         return text
-    power = int(found[3])
-    return found[1] + (f"{10**power:,}" if found[2] == "+" and power <= 6 else f"10^{found[2].strip('+')}{power}")
+    before, digits, sign, power = found.groups(default="")
+    if sign == "-" or (digits == "1" and power and int(power) > 6):
+        return f"{before}10^{sign.strip('+')}{power}" if digits == "1" else text
+    return f"{before}{int(digits + '0' * int(power or 0)):,}"
 
 
 def sentence(text: str) -> str:

@@ -39,7 +39,7 @@ class KernelModule {
     CUdeviceptr address = 0;
     std::size_t bytes = 0;
   };
-  /// From now on the host may change it. In a quiet moment, for a driver that loads code late may do so here.
+  /// From now on the host may change it. During a drain, as a driver that loads code late may do so here.
   /// Throws CudaError where there is no such variable.
   VariablePlace find_variable(const std::string& symbol);
 

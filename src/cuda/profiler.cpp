@@ -57,7 +57,7 @@ struct CuptiParts {
       : resources(used), api(opened), stream(make_stream(used.context)), names(std::move(metrics)) {
     for (const std::string& name : names) name_pointers.push_back(name.c_str());
   }
-  /// Of whatever open() has come to.
+  /// Releases whatever open() has opened.
   ~CuptiParts() { detach(); }
 
   void open() {

@@ -11,6 +11,8 @@
 
 namespace gpushare::cuda {
 
+struct CuptiParts;  // profiler.cpp
+
 class Profiler {
  public:
   /// Schedules the metrics, by CUPTI's names. Throws CudaError where CUPTI or the permission is missing, or where this
@@ -31,7 +33,6 @@ class Profiler {
   std::vector<double> values() const;
 
  private:
-  struct CuptiParts;
   std::unique_ptr<CuptiParts> parts_;
 };
 

@@ -18,8 +18,8 @@ enum class JobStatus : std::uint16_t {
   Failed = 2,     ///< this job failed
   Withdrawn = 3,  ///< its application was cancelled
   Retryable = 4,  ///< something else failed, and this job with it
-  Suspect = 5,    ///< it was on the device when that failed, as were others: nobody knows whose fault it was
-  Culprit = 6,    ///< it alone was there
+  Suspect = 5,    ///< one of several jobs that were on the device when it failed
+  Culprit = 6,    ///< the only job on the device when it failed
 };
 
 /// A point in time of CLOCK_MONOTONIC, which all processes share, in nanoseconds.

@@ -64,9 +64,9 @@ class ClientPort {
   /// A job that ends when all earlier jobs have.
   JobNumber fence(Duration patience = default_patience);
 
-  /// How the job has ended; nullopt: not yet. Says the same every time, until the job is forgotten.
+  /// How the job has ended; nullopt: not yet. The same every time, until the job is forgotten.
   std::optional<JobResult> wait(JobNumber job, Duration timeout);
-  /// Waits for the job; those who do are not told by take_all_ended(). Whoever gets ends here has to tell of them.
+  /// Waits for the job, which take_all_ended() then leaves out. The caller has to report all ends in the result.
   Awaited await(JobNumber job, Duration timeout);
   /// Appends all ended jobs that have no waiting thread and were not reported before; they are forgotten. To be called
   /// by one thread, again a little later if the result was true: while jobs end in quick succession the bell is not

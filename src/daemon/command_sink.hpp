@@ -29,7 +29,7 @@ struct ApplicationEntry {
   std::shared_ptr<ApplicationAccount> account{};     ///< where its jobs are counted, if anywhere
 };
 
-/// What a launch takes with nobody else there, in nanoseconds.
+/// The duration of a launch without other work on the device, in nanoseconds.
 struct AloneTime {
   double per_block = 0;  ///< with the whole GPU at work
   double of_first = 0;
@@ -40,8 +40,8 @@ struct AloneTime {
 /// depends on both.
 struct KernelEntry {
   std::string name;
+  std::optional<std::size_t> argument_bytes{};  ///< the size of its parameters; nullopt: not checked
   std::shared_ptr<const void> owner{};          ///< goes last, and with it what the code needs
-  std::optional<std::size_t> argument_bytes{};  ///< the size of its parameters; nullopt: nobody looks at them
   std::shared_ptr<const void> code{};           ///< for the sink alone
   std::vector<std::uint32_t> pointers{};        ///< among the arguments: only an array, or 0, may be there
   std::optional<AloneTime> alone{};             ///< where a profile says so

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worker's side of one client: commands come out of a ring of which every byte may be forged, completions go into
-// another one that its client may never read. Memory is bounded either way: a client with `most_jobs` jobs that have
-// not ended, or whose ends it has not taken, is not read from until it takes some. Its user's clients may share places
-// for jobs: then a client with `own_jobs` of them is read from only while one of those places is free.
+// The worker's side of one client: commands come from a ring of which every byte may be forged, completions go into
+// another one that its client may never read. Memory is bounded either way: when a client has `most_jobs` jobs that
+// have not ended, or with ends that it has not read, no more of its commands are read. The clients of a user may share
+// places for jobs: then commands of a client with `own_jobs` jobs are read only while one of those places is free.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ struct PortLimits {
   std::size_t most_jobs = 4096;
   std::size_t own_jobs = 4096;             ///< that need no place of the pool
   std::shared_ptr<JobPool> pool{};         ///< nullptr: no job needs one
-  std::size_t most_fences = 64;            ///< that wait at a time: each looks at every completion
+  std::size_t most_fences = 64;            ///< that wait at a time: each is checked at every completion
   std::uint64_t most_blocks = 1ull << 40;  ///< of a launch
 };
 

@@ -35,7 +35,7 @@ class UnderEveryPolicy : public Runs, public testing::WithParamInterface<PolicyE
 TEST_P(UnderEveryPolicy, ResultsAreRightAndTimeMovesForward) {
   const auto kernel = load("saxpy");
   const std::string name(GetParam().name);
-  for (const std::string& named : {name, name + ":whole_up_to_us=1000000", name + ":whole_up_to_us=1000000"}) {
+  for (const std::string& named : {name, name + ":whole_up_to_ns=1e9", name + ":whole_up_to_ns=1e9"}) {
     Saxpys first = saxpys();
     Saxpys second = saxpys();
     Work work;
@@ -240,7 +240,7 @@ TEST_F(Runs, AFaultHasAnOwnerAndIsForGood) {
     context->abandon();
     std::exit(HasFailure() ? 1 : 0);
   };
-  for (const char* policy : {"fifo", "fifo:whole_up_to_us=1000000", "even"}) {
+  for (const char* policy : {"fifo", "fifo:whole_up_to_ns=1e9", "even"}) {
     EXPECT_EXIT(lose_the_gpu(policy), testing::ExitedWithCode(0), "");
   }
 }

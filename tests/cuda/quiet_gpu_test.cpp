@@ -197,7 +197,7 @@ TEST_F(QuietGpu, ResultsAreRightUnderEveryPolicy) {
     work.add_application("second");
     second.add_to(work, kernel, 4);
     CudaGpu gpu(*resources, work.program);
-    run(gpu, *make_policy(std::string(policy.name) + ":whole_up_to_us=100"), work.workload);
+    run(gpu, *make_policy(std::string(policy.name) + ":whole_up_to_ns=100_000"), work.workload);
     EXPECT_EQ(values<float>(first.result(), Saxpys::count), first.expected()) << policy.name;
     EXPECT_EQ(values<float>(second.result(), Saxpys::count), second.expected()) << policy.name;
   }
@@ -225,7 +225,7 @@ TEST_F(QuietGpu, AnsweredAreSeveralAtATime) {
 TEST_F(QuietGpu, NothingRunsMeanwhileWhateverTheLaunchesAre) {
   add_application("long");
   add_application("short ones", 400, 16);
-  start("even:whole_up_to_us=1000000");
+  start("even:whole_up_to_ns=1e9");
   for (int times = 0; times < 5; ++times) {
     {
       const Quiet quiet = context->quiet_moments().ask();

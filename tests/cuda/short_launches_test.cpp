@@ -132,7 +132,7 @@ TEST_F(ShortLaunches, RunWholeWhereAPolicyGivesTheWholeGpu) {
   add_application("only", 6);
   run_under("fifo");
   EXPECT_THAT(whole_launches(), IsEmpty());
-  const Trace trace = run_under("fifo:whole_up_to_us=1000000");
+  const Trace trace = run_under("fifo:whole_up_to_ns=1e9");
   EXPECT_EQ(whole_launches().size(), 6u);  // the run before has shown how short they are
   gpushare::test::expect_time_moves_forward(trace);
   gpushare::test::expect_streams_in_order(trace, work.workload);
@@ -171,7 +171,7 @@ TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {
   let_win(LaunchWay::Workers);
   add_application("only", 6);
   run_under("fifo");
-  run_under("fifo:whole_up_to_us=1000000");
+  run_under("fifo:whole_up_to_ns=1e9");
   EXPECT_THAT(whole_launches(), IsEmpty());
 }
 
@@ -181,7 +181,7 @@ TEST_F(ShortLaunches, ByThemselvesDoNotShowWhichWayIsFaster) {
   add_application("only", 1);
   for (int time = 0; time < 5; ++time) run_under("fifo");
   for (int time = 0; time < 10; ++time) {
-    run_under("fifo:whole_up_to_us=1000000");
+    run_under("fifo:whole_up_to_ns=1e9");
     EXPECT_EQ(whole_launches().size(), 1u);
   }
 }
@@ -191,7 +191,7 @@ TEST_F(ShortLaunches, BothWaysAreTried) {
   add_application("only", 6);
   run_under("fifo");
   EXPECT_TRUE(resources->paces.may_run_whole(kernel->id(), 4));
-  run_under("fifo:whole_up_to_us=1000000");
+  run_under("fifo:whole_up_to_ns=1e9");
   EXPECT_GE(whole_launches().size(), 2u);
 }
 
@@ -199,9 +199,9 @@ TEST_F(ShortLaunches, StayOnTheSmsOfTheirApplication) {
   add_application("first", 30);
   add_application("second", 30);
   run_under("even");
-  run_under("even:whole_up_to_us=1000000");  // asks for partitions
+  run_under("even:whole_up_to_ns=1e9");  // asks for partitions
   resources->partitions.wait_ready();
-  const Trace trace = run_under("even:whole_up_to_us=1000000");
+  const Trace trace = run_under("even:whole_up_to_ns=1e9");
   gpushare::test::expect_streams_in_order(trace, work.workload);
   // Together they have halves; who is alone has all.
   const std::set<int> all{0, 1, 2, 3};
@@ -278,7 +278,7 @@ TEST_F(ShortLaunches, OfOneApplicationCanBeLeftWholeWhileOthersStayPreemptible) 
 TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
   add_application("only", 4);
   run_under("fifo");
-  run_under("fifo:whole_up_to_us=0.001");
+  run_under("fifo:whole_up_to_ns=1");
   EXPECT_THAT(whole_launches(), IsEmpty());
 }
 
@@ -286,7 +286,7 @@ TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
   add_application("only", 20);
   run_under("fifo");
   resources->block_times[kernel->id()] = Duration(1);  // which is not so
-  run_under("fifo:whole_up_to_us=1");
+  run_under("fifo:whole_up_to_ns=1000");
   EXPECT_THAT(whole_launches().size(), AllOf(Ge(1u), Le(10u)));  // some may have stood behind it
 }
 

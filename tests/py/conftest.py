@@ -211,7 +211,7 @@ def without_traces():
 PAIR_FILE = """\
 name = "pair"
 device = "gtx480"
-kernel = [{ name = "k", threads = 256, latency_us = 10.0, issue_us = 2.0 }]
+kernel = [{ name = "k", threads = 256, latency_ns = 10_000, issue_ns = 2000 }]
 
 [[application]]
 name = "long"
@@ -219,7 +219,7 @@ operations = [{ launch = "k", blocks = 900 }]
 
 [[application]]
 name = "short"
-arrival_us = 30.0
+arrival_ns = 30_000
 operations = [{ launch = "k", blocks = 45 }]
 """
 

@@ -100,7 +100,7 @@ def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
         ("threads = 1536", "thread = 1536", ("per_sm.thread", "threads", "warps", "blocks")),
         ("threads = 1536", "threads = 0", "per_sm.threads"),
         ("threads = 1536", 'threads = 1536\nissue_order = "random"', "per_sm.issue_order"),
-        ("latency_us = 10.0", "latency_us = -1.0", "to_device.latency_us"),
+        ("latency_ns = 10_000", "latency_ns = -1000", "to_device.latency_ns"),
         ("[to_host]", "[to_moon]", ("to_moon", "name", "sms")),
     ],
 )

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Jupyter shows: well-formed, complete, escaped, and from nowhere else."""
 
+import os
+import pathlib
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -103,3 +107,14 @@ def test_long_tables_are_cut():
     html = gs.Workload("many", applications)._repr_html_()
     assert "and 29 more" in html
     assert check(html).count("tr") == 13
+
+
+def test_a_fresh_process_can_show_what_it_has():
+    program = (
+        "import gpushare as gs; result = gs.compare(gs.bundled_workload('ercbench').pairs()[:1], ['fifo']); "
+        "shown = [gs.bundled_workload('ercbench'), result, result.runs[0], gs.policies()]; "
+        "print(all(each._repr_html_() for each in shown))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(pathlib.Path(gs.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr

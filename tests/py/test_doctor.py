@@ -15,10 +15,10 @@ from gpushare import doctor
 from gpushare.doctor import (
     driver,
     driver_install,
-    front_ends,
     gpu_probe,
     host,
     measuring,
+    packages,
     settings,
     simulator,
     toolchain,
@@ -98,10 +98,10 @@ def test_a_terminal_without_unicode(call, monkeypatch):
 
 
 def test_a_check_that_fails_keeps_none_from_reporting(monkeypatch):
-    monkeypatch.setattr(front_ends, "check", lambda: 1 / 0)
+    monkeypatch.setattr(packages, "check", lambda: 1 / 0)
     diagnosis = doctor.diagnose()
     (failed,) = (finding for finding in diagnosis.findings if finding.state is State.BROKEN)
-    assert (failed.name, failed.summary) == ("Front ends", "cannot be checked")
+    assert (failed.name, failed.summary) == ("Packages", "cannot be checked")
     assert "This is a bug in gpushare: ZeroDivisionError" in failed.details[0]
     assert diagnosis.simulator_works
     assert not diagnosis.healthy
@@ -391,18 +391,29 @@ def test_a_kernel_cache_that_cannot_be_written(tmp_path):
     assert finding.fix.startswith("export GPUSHARE_CACHE_DIR=")
 
 
+def test_packages_of_tables_and_plots(monkeypatch):
+    found = packages.analysis()
+    assert found.state is State.GOOD
+    assert set(found.facts) == {"pandas", "matplotlib", "jinja2", "perfetto"}
+    monkeypatch.setattr(packages, "ANALYSIS", ("pandas", "no-such-package"))
+    found = packages.analysis()
+    assert (found.state, found.fix) == (State.MISSING, 'pip install "gpushare-scheduler[analysis]"')
+    assert "no-such-package" in found.summary
+    assert "pandas" not in found.summary
+
+
 def test_front_ends(monkeypatch):
     def version(name):
         if name in ("torch", "cupy-cuda12x"):
             return "1.2"
-        raise front_ends.metadata.PackageNotFoundError(name)
+        raise packages.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(front_ends.metadata, "version", version)
-    (finding,) = front_ends.check()
+    monkeypatch.setattr(packages.metadata, "version", version)
+    finding = packages.front_ends()
     assert finding.summary == "torch 1.2, cupy 1.2"
     assert finding.facts == {"torch": "1.2", "cupy": "1.2", "numba": None, "triton": None}
-    monkeypatch.setattr(front_ends, "DISTRIBUTIONS", {"torch": ("no-such-torch",)})
-    assert front_ends.check()[0].state is State.MISSING
+    monkeypatch.setattr(packages, "FRONT_ENDS", {"torch": ("no-such-torch",)})
+    assert packages.front_ends().state is State.MISSING
     assert "torch" not in sys.modules
 
 

@@ -17,14 +17,14 @@ name = "paced"
 [[kernel]]
 name = "k"
 threads = 64
-latency_us = 10.0
+latency_ns = 10_000
 
 [[application]]
 name = "a"
 operations = [
-  { copy = "to_device", bytes = 4096, time_us = 3.0 },
-  { launch = "k", blocks = 1, host_us = 20.0, repeat = 2 },
-  { launch = "k", blocks = 1, after_us = 0.0, gap_us = 1.5 },
+  { copy = "to_device", bytes = 4096, time_ns = 3000 },
+  { launch = "k", blocks = 1, host_ns = 20_000, repeat = 2 },
+  { launch = "k", blocks = 1, after_ns = 0, gap_ns = 1500 },
 ]
 """
 
@@ -58,8 +58,8 @@ def test_it_survives_being_written(paced_file):
     workload = gs.Workload.from_toml(paced_file)
     data = workload.to_dict()
     assert data["application"][0]["operations"][1:] == [
-        {"launch": "k", "blocks": 1, "host_us": 20.0, "repeat": 2},
-        {"launch": "k", "blocks": 1, "after_us": 0.0, "gap_us": 1.5},
+        {"launch": "k", "blocks": 1, "host_ns": 20_000, "repeat": 2},
+        {"launch": "k", "blocks": 1, "after_ns": 0, "gap_ns": 1500},
     ]
     assert gs.Workload.from_dict(data) == workload
 
@@ -114,7 +114,7 @@ def test_what_is_no_pace_is_refused():
 
 
 def test_a_key_of_another_operation_is_refused(paced_file):
-    paced_file.write_text(FILE.replace("host_us = 20.0", "time_us = 20.0"))
+    paced_file.write_text(FILE.replace("host_ns = 20_000", "time_ns = 20_000"))
     with raises_naming(gs.InvalidInput, "a", 2):
         gs.Workload.from_toml(paced_file)
 

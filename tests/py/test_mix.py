@@ -59,7 +59,7 @@ def test_options_are_checked() -> None:
         ("mix:min_speed=2", ("min_speed", "0..1")),
         ("auto:antt=0.5", ("antt", "1..")),
         ("auto:reserve=1", ("reserve", "0..0.9")),
-        ("fair:period_us=1", ("period_us", "10..")),
+        ("fair:period_ns=1000", ("period_ns", "10000..")),
         ("edf:min_speed=0.1", "min_speed"),
     ):
         with raises_naming(gs.InvalidInput, named):
@@ -92,8 +92,8 @@ def test_an_unreachable_deadline_is_refused() -> None:
 def test_deadlines_survive_a_file() -> None:
     workload = short_and_long(400_000)
     assert gs.Workload.from_dict(workload.to_dict()) == workload
-    assert workload.to_dict()["application"][1]["deadline_us"] == 400
-    assert "deadline_us" not in workload.to_dict()["application"][0]
+    assert workload.to_dict()["application"][1]["deadline_ns"] == 400_000
+    assert "deadline_ns" not in workload.to_dict()["application"][0]
 
 
 def test_a_python_policy_sees_deadlines() -> None:

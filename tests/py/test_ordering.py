@@ -47,7 +47,7 @@ def test_arrival_is_no_ordering(three):
         ("cumas:objective=weighted:pieces=fast+fifo", ("pieces", "short", "urgent", "fast")),
         ("cumas:piece_mb=0+fifo", ("piece_mb", "1e-06..1e+06", 0)),
         ("cumas:loss=1+fifo", ("loss", "0.001..0.9", 1)),
-        ("cumas:search_us=0+fifo", ("search_us", "1..1e+09", 0)),
+        ("cumas:search_ns=0+fifo", ("search_ns", "1000..1e+12", 0)),
         ("arrival:pieces=short+fifo", "pieces"),
     ],
 )
@@ -103,7 +103,7 @@ def test_larger_pieces_cost_less_and_wait_longer():
 
 
 def test_a_simulated_run_waits_for_no_search(three):
-    runs = [gs.run(three, f"cumas:search_us={time}+fifo", device="sim:gtx480") for time in (1, 1000)]
+    runs = [gs.run(three, f"cumas:search_ns={time}+fifo", device="sim:gtx480") for time in (1000, 1_000_000)]
     assert runs[0].trace.to_bytes() == runs[1].trace.to_bytes()
 
 

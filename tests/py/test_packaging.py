@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 SOURCE_FOLDERS = ("src", "python", "tests/cpp", "tests/py", "notebooks", "benchmarks", "cmake", ".ci")
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".pyi", ".sh", ".cmake"}
 DATA_SUFFIXES = {".toml", ".html", ".css", ".js", ".cu"}
-HEAVY_MODULES = {"pandas", "matplotlib", "pydantic", "rich", "perfetto", "google.protobuf", "jinja2", "IPython"}
+HEAVY_MODULES = {"pandas", "matplotlib", "pydantic", "rich", "perfetto", "google.protobuf", "jinja2", "IPython", "tqdm"}
 
 REPORT_IMPORT = """
 import json, sys, time

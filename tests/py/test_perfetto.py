@@ -11,7 +11,8 @@ pytest.importorskip("perfetto")
 
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
-from gpushare.reports.perfetto import quota_words, residency_changes, slots, sm_groups, steps, waiting_launches
+from gpushare.reports.perfetto import quota_words, residency_changes, sm_groups, steps, waiting_launches
+from gpushare.reports.trace_packets import slots
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def workload(tmp_path):
     path = tmp_path / "w.toml"
     path.write_text(
         f"name = {name}\n"
-        f"[[kernel]]\nname = {kernel}\nthreads = 64\nlatency_us = 10.0\n"
+        f"[[kernel]]\nname = {kernel}\nthreads = 64\nlatency_ns = 10_000\n"
         f"[[application]]\nname = {application}\noperations = [{{ launch = {kernel}, blocks = 100 }}]\n"
         f"[[application]]\nname = 'b'\noperations = [{{ launch = {kernel}, blocks = 100 }}]\n"
     )

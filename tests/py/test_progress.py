@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Progress bars: on stderr, only when asked for or when there is somebody to look."""
+"""Progress bars: on stderr, only when asked for, on a terminal, or in a notebook."""
 
 import sys
 
 import pytest
+from tqdm.auto import tqdm
 
 import gpushare as gs
-from gpushare import progress
 from gpushare.progress import tracked
 
 
@@ -29,38 +29,37 @@ def test_no_bar_without_a_terminal(capsys, show):
     assert capsys.readouterr() == ("", "")
 
 
-class Clock:
-    """A clock that the test moves."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def monotonic(self):
-        return self.now
-
-
-@pytest.mark.parametrize(("seconds", "shown"), [(0.1, False), (0.6, True)])
-def test_on_a_terminal_a_bar_comes_after_a_second(monkeypatch, capsys, seconds, shown):
-    clock = Clock()
-    monkeypatch.setattr(progress, "time", clock)
+@pytest.fixture
+def on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+
+@pytest.fixture
+def in_a_notebook(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipykernel.zmqshell", object())
+
+
+@pytest.mark.parametrize("place", ["on_a_terminal", "in_a_notebook"])
+@pytest.mark.parametrize(("seconds", "shown"), [(0.1, False), (0.6, True)])
+def test_where_it_is_seen_a_bar_comes_after_a_second(request, monkeypatch, capsys, place, seconds, shown):
+    request.getfixturevalue(place)
+    now = [1_000.0]
+    monkeypatch.setattr("tqdm.std.time", lambda: now[0])
     for _ in tracked(range(3), total=3, what="waiting", show=None):
-        clock.now += seconds
+        now[0] += seconds
     assert ("waiting" in capsys.readouterr().err) == shown
 
 
 def test_a_bar_is_taken_away_when_the_loop_is_left(capsys):
-    from rich.progress import Progress
-
-    stopped = []
-    original = Progress.stop
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Progress, "stop", lambda self: (stopped.append(self), original(self)))
-        items = tracked(range(9), total=9, what="leaving", show=True)
-        assert [next(items), next(items)] == [0, 1]
-        items.close()
-    assert len(stopped) == 1
-    assert capsys.readouterr().out == ""
+    items = tracked(range(9), total=9, what="leaving", show=True)
+    assert [next(items), next(items)] == [0, 1]
+    items.close()
+    written = capsys.readouterr()
+    assert "leaving" in written.err
+    assert written.err.endswith("\r")  # over spaces
+    assert written.err.split("\r")[-2].strip() == ""
+    assert written.out == ""
+    assert not tqdm._instances
 
 
 def test_compare_shows_one_when_asked(pair, capsys):

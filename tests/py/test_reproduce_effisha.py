@@ -21,7 +21,7 @@ def shortest_first():
     workload = Platform().requests("sjf", table_2("sjf"))
     return gs.compare(
         [workload],
-        ["fifo", "round-robin:quantum_ms=5", "round-robin:quantum_ms=8", "pkm", STATIC, DYNAMIC],
+        ["fifo", "round-robin:quantum_ns=5e6", "round-robin:quantum_ns=8e6", "pkm", STATIC, DYNAMIC],
         device="k40m",
     )
 
@@ -52,17 +52,17 @@ def test_fifo_is_what_table_2_implies(shortest_first):
 
 
 def test_shortest_job_first_gains_what_the_paper_says(shortest_first):
-    table = setting_section(shortest_first, "sjf", "round-robin:quantum_ms=8", is_paper=True).table
+    table = setting_section(shortest_first, "sjf", "round-robin:quantum_ns=8e6", is_paper=True).table
     assert table.loc[DYNAMIC, "antt / default"] == pytest.approx(0.35, abs=0.05)
     assert table.loc[DYNAMIC, "antt"] < 2.6
     assert table.loc[DYNAMIC, "stp / default"] > 1.8
-    assert table.loc["round-robin:quantum_ms=8", "antt"] == pytest.approx(6, abs=1)
+    assert table.loc["round-robin:quantum_ns=8e6", "antt"] == pytest.approx(6, abs=1)
     assert table.loc[STATIC, "antt"] < table.loc[DYNAMIC, "antt"]
 
 
 def test_random_priorities_gain_what_the_paper_says():
     """Section 8.4: ANTT falls by 18%. Table 2's requests come 3 ms apart, mostly as a slice ends."""
-    default = "round-robin:quantum_ms=8"
+    default = "round-robin:quantum_ns=8e6"
     result = gs.compare(
         [Platform().requests("random", table_2("random"))], ["fifo", default, STATIC, DYNAMIC], device="k40m"
     )
@@ -84,7 +84,7 @@ def test_round_robin_changes_after_its_quantum():
     kernel = gs.KernelModel("k", threads=1024, latency_ns=500_000)
     launch = gs.Launch(kernel, 2 * h100.sms * 12)
     pair = gs.Workload("pair", [gs.Application(name, [launch]) for name in "ab"])
-    decisions = gs.run(pair, "round-robin:quantum_ms=2", device=h100).decisions()
+    decisions = gs.run(pair, "round-robin:quantum_ns=2e6", device=h100).decisions()
     first = decisions[decisions["application"] != decisions["application"].shift()]
     assert list(first["application"])[:4] == ["a", "b", "a", "b"]
     assert list(first["time_ns"])[:4] == [0, 2_000_000, 4_000_000, 6_000_000]
@@ -96,7 +96,7 @@ def test_round_robin_goes_on_with_an_application_from_launch_to_launch():
     kernel = gs.KernelModel("k", threads=1024, latency_ns=500_000)
     launches = 4 * [gs.Launch(kernel, 2 * h100.sms * 2)]
     pair = gs.Workload("pair", [gs.Application(name, launches) for name in "ab"])
-    run = gs.run(pair, "round-robin:quantum_ms=2.5", device=h100)
+    run = gs.run(pair, "round-robin:quantum_ns=2.5e6", device=h100)
     starts = run.blocks().groupby("launch")["start_ns"].min() / 1e6
     assert starts[2] < starts[4]
     assert 2.5 <= starts[4] < 3.2

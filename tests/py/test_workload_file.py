@@ -13,8 +13,8 @@ device = "k20"
 [[kernel]]
 name = "stencil"
 threads = 256
-latency_us = 12.5
-issue_us = 2
+latency_ns = 12_500
+issue_ns = 2000
 
 [[kernel]]
 name = "sort"
@@ -30,7 +30,7 @@ operations = [
 
 [[application]]
 name = "b"
-arrival_us = 1.5
+arrival_ns = 1500
 priority = 2
 weight = 0.5
 operations = [{ launch = "sort", blocks = 50 }]
@@ -62,7 +62,7 @@ def test_keys_become_fields(read):
 
 
 def test_what_an_application_asks_for(read):
-    _, second = read("weight = 0.5", "min_speed = 0.3\nlatency_us = 500\ndeadline_us = 700").applications
+    _, second = read("weight = 0.5", "min_speed = 0.3\nlatency_ns = 500_000\ndeadline_ns = 700_000").applications
     assert (second.min_speed, second.latency_ns, second.deadline_ns) == (0.3, 500_000, 700_000)
     first, _ = read().applications
     assert (first.min_speed, first.latency_ns, first.deadline_ns) == (None, None, None)
@@ -99,16 +99,16 @@ def test_the_bundled_workload_is_the_papers():
         ("threads = 256", "threads = '256'", 6, "kernel.0.threads"),
         ("threads = 128", "threads = 1.5", 12, "kernel.1.threads"),
         ("threads = 128", "threads = true", 12, "kernel.1.threads"),
-        ("latency_us = 12.5", "latency_us = nan", 7, "kernel.0.latency_us"),
-        ("latency_us = 12.5", "latency_us = inf", 7, "kernel.0.latency_us"),
+        ("latency_ns = 12_500", "latency_ns = nan", 7, "kernel.0.latency_ns"),
+        ("latency_ns = 12_500", "latency_ns = inf", 7, "kernel.0.latency_ns"),
         ("threads = 128\n", "", 10, "kernel.1.threads"),
         ("weight = 0.5", "wieght = 0.5", 26, "application.1.wieght"),
         ("device = ", "devise = ", 2, "devise"),
         ("threads = 256", "threads = 0", 6, "kernel.0.threads"),
-        ("latency_us = 12.5", "latency_us = -1.0", 7, "kernel.0.latency_us"),
+        ("latency_ns = 12_500", "latency_ns = -1000", 7, "kernel.0.latency_ns"),
         ("weight = 0.5", "weight = -0.5", 26, "application.1.weight"),
         ("weight = 0.5", "min_speed = 1.5", 26, "application.1.min_speed"),
-        ("weight = 0.5", "latency_us = 0.0", 26, "application.1.latency_us"),
+        ("weight = 0.5", "latency_ns = 0", 26, "application.1.latency_ns"),
         ("bytes = 4096", "bites = 4096", 17, "application.0.operations.0.bites"),
     ],
 )
@@ -132,7 +132,7 @@ def test_a_wrong_key_is_named_with_file_and_line(read, tmp_path, old, new, line,
             ("b", 1),
         ),
         ("to_device", "to_gpu", 17, ("direction", "to_device", "to_host", "to_gpu")),
-        ("latency_us = 12.5\n", "", 4, ("stencil", "latency_ns")),
+        ("latency_ns = 12_500\n", "", 4, ("stencil", "latency_ns")),
         ('[{ launch = "sort", blocks = 50 }]', "[]", 22, "b"),
         ("blocks = 50", "grid = 50, block = 64", 27, "sort"),
         ("[[kernel]]", "[[kernel", None, ()),

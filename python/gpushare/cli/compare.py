@@ -23,7 +23,7 @@ from gpushare.cli.arguments import (
     to_workload,
 )
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
+from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, require_tables, write_files, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.tables.comparison import print_comparison, telling_workload
 from gpushare.model.workload_dict import workload_to_dict
@@ -75,6 +75,7 @@ def compare(
       gpushare compare mine.toml --device cuda:0 --policies slate,even --profile-missing
       gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
     """
+    require_tables()
     require_distinct(html=html, perfetto=perfetto, save=save)
     if html is not None:
         require_plots()

@@ -13,7 +13,7 @@ from gpushare.backends.choice import backend_for
 from gpushare.cli.arguments import device_option, json_option, policies_option, repeats_option, to_policies
 from gpushare.cli.compare import report, write_comparison
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_plots
+from gpushare.cli.files import WrittenFiles, require_plots, require_tables
 from gpushare.cli.output import remark
 from gpushare.cli.tables.comparison import telling_workload
 from gpushare.files.atomic_write import require_writable
@@ -50,6 +50,7 @@ def demo(device: str, out: Path, repeats: int, policies: str | None, as_json: bo
       gpushare demo --device sim:h100 --json
       gpushare demo --device cuda:0
     """
+    require_tables()
     out.mkdir(parents=True, exist_ok=True)
     require_writable(out / REPORT)
     require_plots()

@@ -15,6 +15,7 @@ import click
 from gpushare._core import InvalidInput
 from gpushare.checks import require
 from gpushare.cli.output import STDOUT, keep_stdout
+from gpushare.extras import extra
 from gpushare.files.atomic_write import require_writable
 
 ON_STDOUT = Path("-")
@@ -59,12 +60,20 @@ def require_distinct(**files: Path | None) -> None:
         require(first == name, f"--{first} and --{name} name one file, {str(path)!r}: give each a different name")
 
 
+def require_tables() -> None:
+    """Raises InvalidInput if pandas is missing: before the work whose results it is to show."""
+    with extra("analysis"):
+        import pandas as _  # noqa: F401
+
+
 def require_plots() -> None:
-    """Raises InvalidInput if matplotlib cannot be used because of its settings."""
-    try:
-        import matplotlib as _  # noqa: F401 - it reads MPLBACKEND when it is imported
-    except ValueError as error:
-        raise InvalidInput(f"MPLBACKEND={os.environ.get('MPLBACKEND')}: unset it, or name another: {error}") from error
+    """Raises InvalidInput if matplotlib is missing, or cannot be used because of its settings."""
+    with extra("analysis"):
+        try:
+            import matplotlib as _  # noqa: F401 - it reads MPLBACKEND when it is imported
+        except ValueError as error:
+            backend = os.environ.get("MPLBACKEND")
+            raise InvalidInput(f"MPLBACKEND={backend}: unset it, or name another: {error}") from error
 
 
 def write_files(wanted: Wanted) -> WrittenFiles:

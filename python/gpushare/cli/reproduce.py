@@ -11,7 +11,7 @@ import click
 from gpushare import reproduce as papers
 from gpushare.cli.arguments import json_option
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import Wanted, require_distinct, write_files, written_file
+from gpushare.cli.files import Wanted, require_distinct, require_tables, write_files, written_file
 from gpushare.cli.output import print_document, print_json, remark
 from gpushare.files.atomic_write import write_atomically
 
@@ -50,6 +50,7 @@ def reproduce(
       gpushare reproduce effisha --device cuda:0
       gpushare reproduce cd-search --device cuda:0 --quick
     """
+    require_tables()
     require_distinct(html=html, markdown=markdown)
     found = papers.reproduce(paper, seeds=seeds, quick=quick, device=device)
     if as_json:

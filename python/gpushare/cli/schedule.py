@@ -22,7 +22,7 @@ from gpushare.cli.arguments import (
     to_workload,
 )
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, write_files, written_file
+from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, require_tables, write_files, written_file
 from gpushare.cli.output import duration, print_json, print_table, remark
 from gpushare.files.atomic_write import write_atomically
 from gpushare.policy import policy_name
@@ -68,6 +68,7 @@ def schedule(
       gpushare schedule suite_pair --policy srtf --device cuda:0
       gpushare schedule pair.toml --policy mine.py:LatestFirst --seed 7 --json
     """
+    require_tables()
     require_distinct(perfetto=perfetto, plot=plot, trace=trace)
     if plot is not None:
         _require_picture(plot)

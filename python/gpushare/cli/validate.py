@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from gpushare._core import InvalidInput
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.cli.arguments import json_option
-from gpushare.cli.files import require_plots, written_file
+from gpushare.cli.files import require_plots, require_tables, written_file
 from gpushare.cli.output import remark
 from gpushare.cli.tables.validation import POINTS, report
 from gpushare.files.atomic_write import require_writable
@@ -65,6 +65,8 @@ def validate(**choices: Any) -> None:
       gpushare validate --from h100.json             # needs no GPU
       gpushare validate --from h100.json.xz --kernels triad,nbody --policies fifo --splits ""
     """
+    if not choices["record_only"]:
+        require_tables()
     if choices["output"] is not None:
         require_plots()
         _make_folder(choices["output"])

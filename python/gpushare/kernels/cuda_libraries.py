@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from gpushare._core import CudaError
+from gpushare.extras import install
 
-INSTALL = 'pip install "gpushare-scheduler[cu13]"'
+INSTALL = install("cu13")
 WHEEL_OF_PTXAS = "nvidia/cu13/bin/ptxas"
 # One header per folder that changes with every release.
 RELEASE_HEADERS = ("cuda_runtime_api.h", "cuda/std/__cccl/version.h", "cuda/__cccl_config")

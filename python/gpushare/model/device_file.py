@@ -13,7 +13,7 @@ from gpushare._core import Device
 from gpushare.files.toml_file import Schema, checked, made_from
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
-Microseconds = Annotated[float, Field(ge=0, le=1e12)]
+Nanoseconds = Annotated[float, Field(ge=0, le=1e15)]
 """The core checks values within these limits, which are those of its number types."""
 
 
@@ -71,26 +71,26 @@ class CopyTable(Schema):
 
     bandwidth_gb_per_s: float
     """The bandwidth of this direction."""
-    latency_us: Microseconds = 0.0
+    latency_ns: Nanoseconds = 0.0
     """Time of every copy in addition to its bytes."""
 
 
 class DelaysTable(Schema):
     """Delays between a command of the host and its effect."""
 
-    launch_us: Microseconds = 0.0
+    launch_ns: Nanoseconds = 0.0
     """From the arrival of a launch to its first block."""
-    signal_us: Microseconds = 0.0
+    signal_ns: Nanoseconds = 0.0
     """From a new plan to its effect on running blocks."""
-    relaunch_us: Microseconds = 0.0
+    relaunch_ns: Nanoseconds = 0.0
     """From a new plan to the first block of a launch that had been evicted."""
-    block_dispatch_us: Microseconds = 0.0
+    block_dispatch_ns: Nanoseconds = 0.0
     """Between two blocks that one SM starts."""
-    completion_us: Microseconds = 0.0
+    completion_ns: Nanoseconds = 0.0
     """From the end of the last block of a launch until the host has detected it."""
-    top_up_us: Microseconds = 0.0
+    top_up_ns: Nanoseconds = 0.0
     """Until workers return that had left for another launch, or that did not fit at the start."""
-    follow_us: Microseconds = 0.0
+    follow_ns: Nanoseconds = 0.0
     """From the last block of a launch to the first of its successor in the hardware queue; 0: no successors."""
 
 
@@ -150,20 +150,12 @@ def device_to_dict(device: Device) -> dict[str, Any]:
         },
         "to_device": _copy_to_dict(device.to_device),
         "to_host": _copy_to_dict(device.to_host),
-        "delays": {
-            "launch_us": device.delays.launch_ns / 1e3,
-            "signal_us": device.delays.signal_ns / 1e3,
-            "relaunch_us": device.delays.relaunch_ns / 1e3,
-            "block_dispatch_us": device.delays.block_dispatch_ns / 1e3,
-            "completion_us": device.delays.completion_ns / 1e3,
-            "top_up_us": device.delays.top_up_ns / 1e3,
-            "follow_us": device.delays.follow_ns / 1e3,
-        },
+        "delays": {field: getattr(device.delays, field) for field in DelaysTable.model_fields},
     }
 
 
 def _copy_to_dict(engine: _core.CopyEngine) -> dict[str, float]:
-    return {"bandwidth_gb_per_s": engine.bandwidth_bytes_per_s / 1e9, "latency_us": engine.latency_ns / 1e3}
+    return {"bandwidth_gb_per_s": engine.bandwidth_bytes_per_s / 1e9, "latency_ns": engine.latency_ns}
 
 
 def _device(table: DeviceTable) -> Device:
@@ -184,19 +176,9 @@ def _device(table: DeviceTable) -> Device:
         ),
         to_device=_copy_engine(table.to_device),
         to_host=_copy_engine(table.to_host),
-        delays=_core.CommandDelays(
-            launch_ns=round(table.delays.launch_us * 1e3),
-            signal_ns=round(table.delays.signal_us * 1e3),
-            relaunch_ns=round(table.delays.relaunch_us * 1e3),
-            block_dispatch_ns=round(table.delays.block_dispatch_us * 1e3),
-            completion_ns=round(table.delays.completion_us * 1e3),
-            top_up_ns=round(table.delays.top_up_us * 1e3),
-            follow_ns=round(table.delays.follow_us * 1e3),
-        ),
+        delays=_core.CommandDelays(**{field: round(ns) for field, ns in table.delays.model_dump().items()}),
     )
 
 
 def _copy_engine(table: CopyTable) -> _core.CopyEngine:
-    return _core.CopyEngine(
-        bandwidth_bytes_per_s=table.bandwidth_gb_per_s * 1e9, latency_ns=round(table.latency_us * 1e3)
-    )
+    return _core.CopyEngine(bandwidth_bytes_per_s=table.bandwidth_gb_per_s * 1e9, latency_ns=round(table.latency_ns))

@@ -181,7 +181,7 @@ class Workload:
             paced = [operation for operation in application.operations if operation.pace != AT_ONCE]
             require(
                 not paced,
-                f"application {application.name!r}: an operation has a pace (host_us, after_us or gap_us in a file), "
+                f"application {application.name!r}: an operation has a pace (host_ns, after_ns or gap_ns in a file), "
                 "which only simulated devices keep",
             )
             for place, launch in application.launches():

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -35,17 +34,6 @@ def workload_to_dict(workload: Workload) -> dict[str, Any]:
     return data
 
 
-def from_us(microseconds: float) -> float:
-    """Converts microseconds of a file to nanoseconds: of the floats that the file value can stand for, the roundest.
-
-    >>> 1001 / 1e3 * 1e3, from_us(1001 / 1e3)
-    (1000.9999999999999, 1001.0)
-    """
-    product = microseconds * 1e3
-    near = (float(round(product)), product, math.nextafter(product, 0), math.nextafter(product, math.inf))
-    return next((ns for ns in near if ns / 1e3 == microseconds), product)
-
-
 def _names(workload: Workload) -> dict[KernelModel | Kernel, str]:
     """Every kernel that is not from the suite, with its name in the file; names are unique."""
     launches = [launch for application in workload.applications for _, launch in application.launches()]
@@ -73,15 +61,7 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 def _model_to_dict(kernel: KernelModel) -> dict[str, Any]:
     defaults = {field.name: field.default for field in fields(KernelModel)}
-    data: dict[str, Any] = {}
-    for name, value in asdict(kernel).items():
-        if value == defaults[name]:
-            continue
-        if name.endswith("_ns"):
-            data[name.removesuffix("_ns") + "_us"] = value / 1e3
-        else:
-            data[name] = float(value) if name == "mean_block_time_cycles" else value
-    return data
+    return {name: value for name, value in asdict(kernel).items() if value != defaults[name]}
 
 
 def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
@@ -96,14 +76,11 @@ def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
 
 def _application_to_dict(application: Application, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
     memory = {"memory_bytes": application.memory_bytes} if application.memory_bytes else {}
-    terms = application.terms.given
-    in_us = {name.replace("_ns", "_us"): terms.pop(name) / 1e3 for name in list(terms) if name.endswith("_ns")}
     return {
         "name": application.name,
-        "arrival_us": application.arrival_ns / 1e3,
+        "arrival_ns": application.arrival_ns,
         "priority": application.priority,
-        **terms,
-        **in_us,
+        **application.terms.given,
         **memory,
         **({"owner": application.owner} if application.owner else {}),
         "operations": [
@@ -126,14 +103,14 @@ def _operation_to_dict(operation: Operation, names: dict[KernelModel | Kernel, s
 
 
 def _pace_to_dict(pace: HostPace) -> dict[str, float]:
-    data = {} if pace.after_ns is None else {"after_us": pace.after_ns / 1e3}
-    return data | {f"{name}_us": ns / 1e3 for name, ns in (("host", pace.host_ns), ("gap", pace.gap_ns)) if ns}
+    data = {} if pace.after_ns is None else {"after_ns": pace.after_ns}
+    return data | {name: ns for name, ns in (("host_ns", pace.host_ns), ("gap_ns", pace.gap_ns)) if ns}
 
 
 def _work_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
     if not isinstance(operation, Launch):
         data = {"copy": operation.direction, "bytes": operation.bytes}
-        return data | ({} if operation.time_ns is None else {"time_us": operation.time_ns / 1e3})
+        return data | ({} if operation.time_ns is None else {"time_ns": operation.time_ns})
     if isinstance(operation.args, SuiteArguments):
         return _suite_to_dict(operation, operation.args)
     if not operation.is_real:

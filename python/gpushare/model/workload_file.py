@@ -16,8 +16,8 @@ from gpushare.model.host_pace import HostPace
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.workload import Application, Workload
-from gpushare.model.workload_dict import from_us, workload_to_dict
-from gpushare.model.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
+from gpushare.model.workload_dict import workload_to_dict
+from gpushare.model.workload_schema import ApplicationTable, CudaTable, OperationTable, WorkloadTable
 
 __all__ = ["WorkloadTable", "read_workload", "workload_from_dict", "workload_to_dict"]
 
@@ -30,10 +30,10 @@ FORMS: dict[str, tuple[set[str], set[str]]] = {
         {"args", "shared_bytes"},
     ),
     "{suite = NAME}": ({"suite"}, {"size", "seed", "layers"}),
-    "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_us"}),
+    "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_ns"}),
 }
 """Required and optional keys of each form of an operation."""
-ANYWHERE = {"repeat", "host_us", "after_us", "gap_us"}
+ANYWHERE = {"repeat", "host_ns", "after_ns", "gap_ns"}
 """The optional keys of every operation."""
 
 
@@ -53,20 +53,13 @@ def _workload(table: WorkloadTable, folder: Path) -> Workload:
         with at_key("kernel", place, "name"):
             require(kernel.name not in kernels, f"kernel {kernel.name!r} is described twice")
         with at_key("kernel", place):
-            kernels[kernel.name] = _cuda(kernel, folder) if isinstance(kernel, CudaTable) else _model(kernel)
+            is_cuda = isinstance(kernel, CudaTable)
+            kernels[kernel.name] = _cuda(kernel, folder) if is_cuda else KernelModel(**kernel.model_dump())
     applications = []
     for place, application in enumerate(table.applications):
         with at_key("application", place):
             applications.append(_application(application, kernels))
     return Workload(table.name, tuple(applications), table.device)
-
-
-def _model(table: ModelTable) -> KernelModel:
-    values = table.model_dump()
-    for name in ("latency", "issue", "mean_block_time", "memory"):
-        microseconds = values.pop(f"{name}_us")
-        values[f"{name}_ns"] = _ns(microseconds)
-    return KernelModel(**values)
 
 
 def _cuda(table: CudaTable, folder: Path) -> Kernel:
@@ -93,13 +86,13 @@ def _application(table: ApplicationTable, kernels: Kernels) -> Application:
     return Application(
         table.name,
         tuple(operations),
-        arrival_ns=from_us(table.arrival_us),
+        arrival_ns=table.arrival_ns,
         priority=table.priority,
         weight=table.weight,
         memory_bytes=table.memory_bytes,
-        deadline_ns=_ns(table.deadline_us),
+        deadline_ns=table.deadline_ns,
         min_speed=table.min_speed,
-        latency_ns=_ns(table.latency_us),
+        latency_ns=table.latency_ns,
         owner=table.owner,
     )
 
@@ -109,7 +102,7 @@ def _operation(table: OperationTable, subject: str, kernels: Kernels) -> Operati
     fits = [form for form, (needed, possible) in FORMS.items() if needed <= given <= needed | possible]
     require(bool(fits), f"{subject}: write {' or '.join(FORMS)}")
     if table.copy_ is not None and table.bytes is not None:
-        return Copy(table.copy_, table.bytes, time_ns=_ns(table.time_us), pace=_pace(table))
+        return Copy(table.copy_, table.bytes, time_ns=table.time_ns, pace=_pace(table))
     if table.suite is not None:
         launch = Launch.of_suite(table.suite, table.size or "large", table.seed or 0, table.layers or 1)
         return replace(launch, pace=_pace(table))
@@ -117,11 +110,7 @@ def _operation(table: OperationTable, subject: str, kernels: Kernels) -> Operati
 
 
 def _pace(table: OperationTable) -> HostPace:
-    return HostPace(from_us(table.host_us or 0), _ns(table.after_us), from_us(table.gap_us or 0))
-
-
-def _ns(microseconds: float | None) -> float | None:
-    return None if microseconds is None else from_us(microseconds)
+    return HostPace(table.host_ns or 0.0, table.after_ns, table.gap_ns or 0.0)
 
 
 def _launch(table: OperationTable, subject: str, kernels: Kernels) -> Launch:

@@ -22,10 +22,10 @@ from gpushare.suite.arguments import MOST_LAYERS, require_size, suite_kernel
 MOST_REPEATS = 100_000
 
 
-def _within(limits: tuple[float, float], default: Any = ..., *, unit: float = 1) -> Any:
+def _within(limits: tuple[float, float], default: Any = ...) -> Any:
     """A key that holds a number within these limits. The classes check them too, without file and line."""
     least, most = limits
-    return Field(default, ge=least / unit, le=most / unit)
+    return Field(default, ge=least, le=most)
 
 
 class ModelTable(Schema):
@@ -39,11 +39,11 @@ class ModelTable(Schema):
     """As the compiler reports them; 0 is never the limit."""
     shared_memory_bytes: int = _within(WHOLE_FIELDS["shared_memory_bytes"], 0)
     """Shared memory of a block, static and dynamic."""
-    latency_us: float | None = _within(NUMBER_FIELDS["latency_ns"], None, unit=1e3)
+    latency_ns: float | None = _within(NUMBER_FIELDS["latency_ns"], None)
     """The time of a block that has an SM to itself."""
-    issue_us: float = _within(NUMBER_FIELDS["issue_ns"], 0.0, unit=1e3)
+    issue_ns: float = _within(NUMBER_FIELDS["issue_ns"], 0.0)
     """The part of it in which the block occupies the SM's issue slots."""
-    mean_block_time_us: float | None = _within(NUMBER_FIELDS["mean_block_time_ns"], None, unit=1e3)
+    mean_block_time_ns: float | None = _within(NUMBER_FIELDS["mean_block_time_ns"], None)
     """Instead of latency and issue: the mean time of a block at full residency."""
     mean_block_time_cycles: float | None = _within(NUMBER_FIELDS["mean_block_time_cycles"], None)
     """The same in cycles of the device's clock."""
@@ -55,7 +55,7 @@ class ModelTable(Schema):
     """The share of these bytes that the last-level cache serves."""
     dram_cost_ratio: float = _within(NUMBER_FIELDS["dram_cost_ratio"], 1.0)
     """DRAM time of a byte that the cache does not serve, relative to a streamed byte."""
-    memory_us: float = _within(NUMBER_FIELDS["memory_ns"], 0.0, unit=1e3)
+    memory_ns: float = _within(NUMBER_FIELDS["memory_ns"], 0.0)
     """The part of the latency that grows while memory is busy; 0: only bandwidth matters."""
     variation_ratio: float = _within(NUMBER_FIELDS["variation_ratio"], 0.0)
     """Standard deviation over mean of the work per block."""
@@ -129,13 +129,13 @@ class OperationTable(Schema):
     """Repetitions of the suite's grid within the launch."""
     repeat: int = _within((1, MOST_REPEATS), 1)
     """Repetitions of the operation."""
-    time_us: float | None = _within((1, LONGEST_BLOCK_NS), None, unit=1e3)
+    time_ns: float | None = _within((1, LONGEST_BLOCK_NS), None)
     """The time of a copy alone, if it differs from the device's bandwidth and latency."""
-    host_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    host_ns: float | None = _within((0, LONGEST_NS), None)
     """Host time since the previous operation was issued."""
-    after_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    after_ns: float | None = _within((0, LONGEST_NS), None)
     """Host time since the previous operation ended, for which the host waits."""
-    gap_us: float | None = _within((0, LONGEST_NS), None, unit=1e3)
+    gap_ns: float | None = _within((0, LONGEST_NS), None)
     """Pause of the device since the previous operation ended, without delay of the host."""
 
 
@@ -144,7 +144,7 @@ class ApplicationTable(Schema):
 
     name: str
     """`alice/1` and `alice/2` are two streams of one application."""
-    arrival_us: float = _within((0, LATEST_ARRIVAL_NS), 0.0, unit=1e3)
+    arrival_ns: float = _within((0, LATEST_ARRIVAL_NS), 0.0)
     """Time of its arrival."""
     priority: int = _within(PRIORITIES, 0)
     """Larger is more urgent."""
@@ -152,11 +152,11 @@ class ApplicationTable(Schema):
     """Its share of the GPU, or of its owner's share, under `fair`, `mix` and `auto`."""
     memory_bytes: int = _within((0, MOST_BYTES), 0)
     """The device memory that it needs, from its start to its end."""
-    deadline_us: float | None = _within(DEADLINES_NS, None, unit=1e3)
+    deadline_ns: float | None = _within(DEADLINES_NS, None)
     """Time after its arrival by which it should have ended (`edf`)."""
     min_speed: float | None = _within(MIN_SPEEDS, None)
     """Its least speed, relative to its speed alone (`mix`, `auto`)."""
-    latency_us: float | None = _within(LATENCIES_NS, None, unit=1e3)
+    latency_ns: float | None = _within(LATENCIES_NS, None)
     """Time after the submission of each launch by which it should have ended (`mix`, `auto`)."""
     owner: str | None = None
     """Owners have equal shares, independent of the number of their applications."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from gpushare.extras import extra
 from gpushare.plots.palette import FAINT, INK
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 def axes_or_new(ax: Axes | None, width_inches: float, height_inches: float) -> Axes:
     """The axes given, or those of a new figure of this size."""
     if ax is None:
-        from matplotlib import pyplot
+        with extra("analysis"):
+            from matplotlib import pyplot
 
         _, ax = pyplot.subplots(figsize=(width_inches, height_inches), layout="constrained")
     return ax
@@ -23,9 +25,15 @@ def axes_or_new(ax: Axes | None, width_inches: float, height_inches: float) -> A
 
 def detached_axes(width_inches: float, height_inches: float) -> Axes:
     """The axes of a new figure that is not registered in pyplot, for files."""
-    from matplotlib.figure import Figure
+    return detached_figure(width_inches, height_inches).subplots()
 
-    return Figure(figsize=(width_inches, height_inches), layout="constrained").subplots()
+
+def detached_figure(width_inches: float, height_inches: float) -> Figure:
+    """A new figure that is not registered in pyplot, for files."""
+    with extra("analysis"):
+        from matplotlib.figure import Figure
+
+    return Figure(figsize=(width_inches, height_inches), layout="constrained")
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpushare.extras import pandas as pd
 from gpushare.plots.axes import axes_or_new, clean
 from gpushare.plots.palette import FAINT, INK, colours
 from gpushare.results.words import plain, shortened, time_unit
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from gpushare.results.server_trace import ServerTrace

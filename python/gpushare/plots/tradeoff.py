@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpushare._core import InvalidInput
+from gpushare.extras import pandas as pd
 from gpushare.plots.axes import axes_or_new, clean, figure_of, readable_ticks
 from gpushare.plots.labels import label_points
 from gpushare.plots.palette import FAINT, policy_styles
@@ -15,7 +16,6 @@ from gpushare.results.result import GEOMEAN_COLUMNS, known_among
 from gpushare.results.words import Metric, made_on, metric_named, scaled
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from gpushare.results.result import Result

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpushare.plots.axes import clean, readable_ticks
+from gpushare.extras import pandas as pd
+from gpushare.plots.axes import clean, detached_figure, readable_ticks
 from gpushare.plots.palette import COLOURS, FAINT, INK, MARKERS
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -23,11 +23,9 @@ WIDE = 0.15
 
 def draw_solo(table: pd.DataFrame, x: str) -> Figure:
     """Small multiples: measured (dots) and simulated (line) time of a kernel by ``point``, labelled ``x``."""
-    from matplotlib.figure import Figure
-
     kernels = list(dict.fromkeys(table["what"]))
     rows = math.ceil(len(kernels) / COLUMNS)
-    figure = Figure(figsize=(11, 2.3 * rows + 0.6), layout="constrained")
+    figure = detached_figure(11, 2.3 * rows + 0.6)
     grid = figure.subplots(rows, COLUMNS, squeeze=False)
     for ax, kernel in zip(grid.flat, kernels, strict=False):
         _draw_kernel(ax, kernel, table[table["what"] == kernel].sort_values("point"))
@@ -56,12 +54,10 @@ def _draw_kernel(ax: Axes, kernel: str, rows: pd.DataFrame) -> None:
 
 def draw_pairs(table: pd.DataFrame, figure_name: str) -> Figure:
     """Small multiples by way of sharing: one dot per pair, measured on the x axis, simulated on the y axis."""
-    from matplotlib.figure import Figure
-
     ways = list(dict.fromkeys(table["way"]))
     columns = min(COLUMNS, COLUMNS - 1, key=lambda count: -len(ways) % count)  # the number with fewer empty places
     rows = math.ceil(len(ways) / columns)
-    figure = Figure(figsize=(2.7 * columns + 0.4, 2.9 * rows + 0.4), layout="constrained")
+    figure = detached_figure(2.7 * columns + 0.4, 2.9 * rows + 0.4)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True, subplot_kw={"aspect": "equal"})
     low = min(table["measured"].min(), table["simulated"].min())
     high = max(table["measured"].max(), table["simulated"].max())
@@ -89,9 +85,7 @@ def _draw_way(ax: Axes, rows: pd.DataFrame, way: str, limits: tuple[float, float
 
 def draw_errors(table: pd.DataFrame) -> Figure:
     """Cumulative distribution of the errors' sizes, per figure."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = detached_figure(7, 4)
     ax = figure.subplots()
     largest = 0.05
     for number, (name, rows) in enumerate(table.groupby("figure", sort=False)):

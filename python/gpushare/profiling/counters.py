@@ -8,9 +8,10 @@ from collections.abc import Callable
 from gpushare import _core
 from gpushare._core import CudaError
 from gpushare.backends.cuda.device import CudaDevice
+from gpushare.extras import install
 from gpushare.profile.record import Counters
 
-INSTALL = 'pip install "gpushare-scheduler[cu13]"'
+INSTALL = install("cu13")
 METRICS = {
     "warp_instructions": "smsp__inst_executed.sum",
     "cycles_elapsed": "sm__cycles_elapsed.max",

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from gpushare import _core
 from gpushare._core import CudaError, InvalidInput
+from gpushare.extras import install
 from gpushare.kernels.cuda_libraries import library_path
 from gpushare.recorded.interrupts import signals_for_program
 from gpushare.recorded.new_recording import NewRecording
 
 LIBRARY = Path(_core.__file__).with_name("libgpushare_record.so")
-INSTALL = 'pip install "gpushare-scheduler[cu13]"'
+INSTALL = install("cu13")
 FOLDER_VARIABLE = "GPUSHARE_RECORD_FOLDER"
 CUPTI_VARIABLE = "GPUSHARE_RECORD_CUPTI"
 TOOLKIT_CUPTI = ("extras/CUPTI/lib64", "lib64", "targets/x86_64-linux/lib")

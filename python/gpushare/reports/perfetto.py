@@ -3,27 +3,26 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Sequence
-from itertools import count, groupby
+from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
-from perfetto.trace_builder.proto_builder import TraceProtoBuilder
+from typing_extensions import override
 
+from gpushare.extras import pandas as pd
 from gpushare.files.atomic_write import write_atomically
+from gpushare.reports.trace_packets import TracePackets, slots
 from gpushare.results.kernel_states import kernel_states
 from gpushare.results.residency_steps import residency_changes, steps, waiting_launches
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 
     from gpushare.results.run import Run
 
 MOST_GROUPS = 32
 """Up to this number, each SM is a group; more SMs are combined into equal groups."""
-SEQUENCE = 1
 ENGINES = {"to_device": "copies to GPU", "to_host": "copies to host"}
 Annotations = dict[str, str | int]
 
@@ -40,22 +39,20 @@ def write_perfetto(run: Run, path: Path) -> Path:
     return write_atomically(Path(path), TraceOfRun(run).serialize())
 
 
-class TraceOfRun:
+class TraceOfRun(TracePackets):
     """A run as Perfetto packets."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: Run) -> None:
+        super().__init__(is_ordered=True)
         self._run = run
         self._blocks = run.blocks()
         self._changes = residency_changes(run)
         if run.has_blocks:
             self._states = kernel_states(run)
         self._operations = [each for application in run.workload.applications for each in application.operations]
-        self._uuids = count(1)
-        self._tracks: list[TracePacket] = []
-        self._events: list[TracePacket] = []
 
+    @override
     def serialize(self) -> bytes:
-        """The trace file."""
         self._add_applications()
         gpu = self._process(1, f"GPU {self._run.device.name}")
         if self._run.has_blocks:
@@ -64,62 +61,12 @@ class TraceOfRun:
         if self._run.has_blocks:
             self._add_blocks(gpu)
         self._add_decisions()
-        builder = TraceProtoBuilder()
-        # Stable: on one track events were added in order, an end before the next begin.
-        self._events.sort(key=lambda packet: packet.timestamp)
-        builder.trace.packet.extend(self._tracks)
-        builder.trace.packet.extend(self._events)
-        if builder.trace.packet:
-            builder.trace.packet[0].sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
-        return builder.trace.SerializeToString(deterministic=True)
+        return super().serialize()
 
-    # --- tracks and events -------------------------------------------------------------------------------------------
-
-    def _track(self, name: str, parent: int, rank: int = 0, unit: str | None = None) -> int:
-        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
-        track = packet.track_descriptor
-        track.uuid, track.name, track.parent_uuid, track.sibling_order_rank = next(self._uuids), name, parent, rank
-        track.child_ordering = TrackDescriptor.ChildTracksOrdering.EXPLICIT
-        if unit is not None:
-            track.counter.unit_name = unit
-        self._tracks.append(packet)
-        return track.uuid
-
-    def _process(self, pid: int, name: str) -> int:
-        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
-        track = packet.track_descriptor
-        track.uuid, track.process.pid, track.process.process_name = next(self._uuids), pid, name
-        track.child_ordering = TrackDescriptor.ChildTracksOrdering.EXPLICIT
-        self._tracks.append(packet)
-        return track.uuid
-
-    def _thread(self, parent: int, pid: int, name: str) -> int:
-        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
-        track = packet.track_descriptor
-        track.uuid, track.parent_uuid = next(self._uuids), parent
-        track.thread.pid, track.thread.tid, track.thread.thread_name = pid, pid, name
-        self._tracks.append(packet)
-        return track.uuid
-
-    def _event(self, track: int, time_ns: int, kind: TrackEvent.Type) -> TrackEvent:
-        packet = TracePacket(timestamp=int(time_ns), trusted_packet_sequence_id=SEQUENCE)
-        packet.track_event.type, packet.track_event.track_uuid = kind, track
-        self._events.append(packet)
-        return packet.track_event
-
-    def _slice(self, track: int, name: str, start_ns: int, end_ns: int, notes: Annotations) -> TrackEvent:
-        """Adds a slice and returns its begin event, for flows."""
-        event = self._event(track, start_ns, TrackEvent.TYPE_SLICE_BEGIN)
-        event.name = name
+    def _noted_slice(self, track: int, name: str, start_ns: int, end_ns: int, notes: Annotations) -> TrackEvent:
+        event = self._slice(track, name, start_ns, end_ns)
         _annotate(event, notes)
-        self._event(track, end_ns, TrackEvent.TYPE_SLICE_END)
         return event
-
-    def _counter(self, track: int, times_ns: Iterable[int], values: Iterable[int]) -> None:
-        for time_ns, value in zip(times_ns, values, strict=True):
-            self._event(track, time_ns, TrackEvent.TYPE_COUNTER).counter_value = int(value)
-
-    # --- what is on them ---------------------------------------------------------------------------------------------
 
     def _add_applications(self) -> None:
         """One process with one thread per application: its launches from arrival to end, and its copies."""
@@ -136,7 +83,7 @@ class TraceOfRun:
                 for row in copies[copies["application"] == application.name].itertuples()
             ]
             for start, end, name, notes, launch in sorted(slices, key=lambda each: each[:2]):
-                event = self._slice(thread, name, start, end, notes)
+                event = self._noted_slice(thread, name, start, end, notes)
                 if launch is not None and self._run.has_blocks:
                     event.flow_ids.append(launch + 1)
             if self._run.has_blocks:
@@ -149,7 +96,7 @@ class TraceOfRun:
             return
         track = self._track("states", process)
         for row in states.itertuples():
-            self._slice(track, row.state, row.begin_ns, row.end_ns, {"launch": row.operation})
+            self._noted_slice(track, row.state, row.begin_ns, row.end_ns, {"launch": row.operation})
 
     def _add_copies(self, gpu: int) -> None:
         copies = self._run.copies()
@@ -159,11 +106,11 @@ class TraceOfRun:
                 continue
             track = self._track(words, gpu, rank)
             for row in table.itertuples():
-                self._slice(track, row.application, row.start_ns, row.end_ns, {"bytes": row.bytes})
+                self._noted_slice(track, row.application, row.start_ns, row.end_ns, {"bytes": row.bytes})
 
     def _add_waiting(self, gpu: int) -> None:
         times, depths = waiting_launches(self._run.launches(), self._changes)
-        self._counter(self._track("waiting launches", gpu, 0, unit="launches"), times, depths)
+        self._counter(self._track("waiting launches", gpu, 0, unit="launches"), zip(times, depths, strict=True))
 
     def _add_blocks(self, gpu: int) -> None:
         first_blocks = set(self._blocks.groupby("launch")["start_ns"].idxmin())
@@ -172,7 +119,8 @@ class TraceOfRun:
             name = f"SM {group[0]}" if len(group) == 1 else f"SMs {group[0]}-{group[-1]}"
             changes = self._changes[self._changes["sm"].isin(group)]
             times, resident = steps(changes["time_ns"], changes["change"])
-            self._counter(self._track(f"{name} resident blocks", gpu, 2 * rank, unit="blocks"), times, resident)
+            counter = self._track(f"{name} resident blocks", gpu, 2 * rank, unit="blocks")
+            self._counter(counter, zip(times, resident, strict=True))
             parent = self._track(name, gpu, 2 * rank + 1)
             for sm in group:
                 self._add_sm(parent, sm, blocks[blocks["sm"] == sm], first_blocks)
@@ -186,7 +134,7 @@ class TraceOfRun:
                 tracks.append(self._track(f"SM {sm} slot {slot}", parent, 64 * sm + slot))
             name = f"{row.application}: {row.kernel}" + (f" ({row.blocks} blocks)" if row.blocks > 1 else "")
             notes: Annotations = {"block": row.block, "blocks": row.blocks}
-            event = self._slice(tracks[slot], name, row.start_ns, row.end_ns, notes)
+            event = self._noted_slice(tracks[slot], name, row.start_ns, row.end_ns, notes)
             if row.Index in first_blocks:
                 event.terminating_flow_ids.append(row.launch + 1)
 
@@ -201,8 +149,7 @@ class TraceOfRun:
                 plans.append([])
             plans[-1].append(row)
         for plan in plans:
-            event = self._event(track, plan[0][0], TrackEvent.TYPE_INSTANT)
-            event.name = " > ".join(application for _, _, _, application, _ in plan)
+            event = self._instant(track, plan[0][0], " > ".join(application for _, _, _, application, _ in plan))
             _annotate(event, {
                 f"rank {rank}": f"{application}: {self._operations[launch].kernel.name}, {quota_words(quota)}"
                 for _, rank, launch, application, quota in plan
@@ -227,24 +174,6 @@ def sm_groups(sms: int) -> list[range]:
     """
     size = -(-sms // MOST_GROUPS)
     return [range(first, min(first + size, sms)) for first in range(0, sms, size)]
-
-
-def slots(starts_ns: Sequence[int], ends_ns: Sequence[int]) -> list[int]:
-    """For intervals sorted by start: the lowest slot that is free, so that none overlap in a slot.
-
-    >>> slots([0, 0, 5], [5, 9, 7])
-    [0, 1, 0]
-    """
-    free: list[int] = []
-    busy: list[tuple[int, int]] = []  # (end, slot)
-    taken = []
-    for start, end in zip(starts_ns, ends_ns, strict=True):
-        while busy and busy[0][0] <= start:
-            heapq.heappush(free, heapq.heappop(busy)[1])
-        slot = heapq.heappop(free) if free else len(busy)
-        heapq.heappush(busy, (end, slot))
-        taken.append(slot)
-    return taken
 
 
 def quota_words(quota: int | Sequence[int]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpushare.extras import extra
 from gpushare.files.atomic_write import write_atomically
 from gpushare.plots.axes import detached_axes, figure_of
 from gpushare.plots.launches import NOTE
@@ -24,6 +25,10 @@ from gpushare.results.ranking import best_marks, is_oracle, labelled, winner
 from gpushare.results.result import known_among
 from gpushare.results.words import METRICS, UNKNOWN, duration
 from gpushare.version import __version__
+
+with extra("analysis"):
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,8 +45,6 @@ SORTED = ["stp", "antt", "strictf", "makespan_ns"]
 
 def write_report(result: Result, path: str | Path) -> Path:
     """Writes the report and returns its path. Equal results give equal bytes; the page loads no other resources."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -77,15 +80,11 @@ def _contents(result: Result) -> dict[str, Any]:
 
 def _source(name: str) -> Any:
     """A file of the package, which needs no escaping."""
-    from markupsafe import Markup
-
     return Markup((TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _embedded_json(result: Result, shown: list[str]) -> Any:
     """Data for the script. It contains no ``<``, so no name can end the script element."""
-    from markupsafe import Markup
-
     data = {
         "colours": application_colours(result),
         "traces": traces(result, shown) if shown else [],
@@ -203,7 +202,6 @@ def _plots(result: Result) -> list[dict[str, Any]]:
 def inline_svg(ax: Axes, prefix: str) -> Any:
     """A figure as SVG for a page: text has the page's colour, ids are unique, and equal figures give equal bytes."""
     import matplotlib
-    from markupsafe import Markup
 
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "gpushare", "svg.fonttype": "none"}):

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from markupsafe import Markup
 
+from gpushare.extras import extra
+from gpushare.extras import pandas as pd
 from gpushare.reports.policy_text import ordinary
 from gpushare.results.ranking import best_of, realizable
 from gpushare.results.words import METRICS, number
 
-if TYPE_CHECKING:
-    import pandas as pd
+with extra("analysis"):
+    from markupsafe import Markup
 
+if TYPE_CHECKING:
     from gpushare.results.result import Result
 
 CONTESTS = {"stp": "throughput", "antt": "turnaround", "strictf": "fairness"}
@@ -152,8 +154,6 @@ def _at_worst(typical: pd.Series, worst: pd.Series, policy: str) -> str:
 
 def short_slowdowns(result: Result) -> pd.DataFrame:
     """The slowdown (ntt) of the application that is shortest alone, per run with several applications."""
-    import pandas as pd
-
     rows = []
     for run in result.runs:
         if len(run.workload.applications) > 1:

@@ -6,10 +6,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pandas as pd
+from gpushare.extras import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,6 @@ class Reproduction:
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """The table with deviations in percent, ratios with two decimals, and blanks where the paper prints nothing."""
-    import pandas as pd
 
     def cell(column: str, value: Any) -> str:
         if isinstance(value, float) and pd.isna(value):

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 
 from gpushare import _core
 from gpushare.checks import require
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Launch, Workload
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gpushare.results.run import Run
 
 
 def kernel_states(run: Run) -> pd.DataFrame:
     """See :meth:`gpushare.Run.kernel_states`."""
-    import pandas as pd
-
     require(run.has_blocks, f"the run of {run.policy!r} has no states: the hardware scheduled it")
     table = pd.DataFrame(_core.kernel_states(run.trace, as_counted(run.workload)))
     names = [application.name for application in run.workload.applications]
@@ -28,8 +25,6 @@ def kernel_states(run: Run) -> pd.DataFrame:
 
 def preemptions(run: Run) -> pd.DataFrame:
     """See :meth:`gpushare.Run.preemptions`."""
-    import pandas as pd
-
     states = kernel_states(run)
     evictions = states[states["state"] == "TOEVICT"]
     delays = (evictions["end_ns"] - evictions["begin_ns"]).groupby(evictions["application"])

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from gpushare.extras import pandas as pd
 from gpushare.policy import oracles
 from gpushare.results.words import METRICS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gpushare.results.result import Result
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpushare.extras import pandas as pd
+
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from gpushare.results.run import Run
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 def residency_changes(run: Run) -> pd.DataFrame:
     """Changes of the number of resident blocks: launch, sm, time_ns, change."""
-    import pandas as pd
-
     return pd.DataFrame(run.trace.residency_changes()).rename(columns={"operation": "launch"})
 
 

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
+from gpushare.extras import pandas as pd
 from gpushare.providers import provided
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gpushare.reports.plot import ResultPlots
 
 GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
@@ -96,7 +95,6 @@ class Result:
 
     @cached_property
     def _figures(self) -> pd.DataFrame:
-        import pandas as pd
 
         rows = [
             {"workload": run.workload.name, "policy": run.policy, self.numbered_by: run.seed, **run.metrics()}
@@ -133,8 +131,6 @@ class Result:
 
         The other columns are those of :meth:`Run.applications`.
         """
-        import pandas as pd
-
         self._require_runs()
         columns: dict[str, list[Any]] = {}
         for run in self.runs:

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Copy, Launch, Workload
 from gpushare.providers import provided
 from gpushare.results.kernel_states import kernel_states, preemptions
 from gpushare.results.measured import Measured
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from gpushare.reports.plot import RunPlots
 
 
@@ -160,8 +159,6 @@ class Run:
 
     def applications(self) -> pd.DataFrame:
         """One row per application: application, arrival_ns, end_ns, turnaround_ns (:meth:`ntt`), alone_ns, ntt."""
-        import pandas as pd
-
         return pd.DataFrame(self._application_columns())
 
     def _application_columns(self) -> dict[str, list[Any]]:
@@ -213,8 +210,6 @@ class Run:
         lower ranks may use the rest of an SM where the launch has reached its quota, even if that is its maximum
         residency).
         """
-        import pandas as pd
-
         columns = ["time_ns", "rank", "launch", "quota", "leaves_rest"]
         table = pd.DataFrame(self.trace.decisions(), columns=columns)
         table.insert(3, "application", table["launch"].map(lambda launch: self._owners[launch]))
@@ -266,7 +261,6 @@ class Run:
         return [application.name for application in self.workload.applications for _ in application.operations]
 
     def _named(self, columns: dict[str, Any]) -> pd.DataFrame:
-        import pandas as pd
 
         table = pd.DataFrame(columns)
         names = [application.name for application in self.workload.applications]

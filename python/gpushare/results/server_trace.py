@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
-
+from gpushare.extras import extra
+from gpushare.extras import pandas as pd
 from gpushare.providers import provided
+
+with extra("analysis"):
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gpushare import _core
+from gpushare.extras import pandas as pd
 from gpushare.validation.recording import PairRuns, Recording
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SOLO_SMS = "solo time against SMs"
 SOLO_RESIDENCY = "solo time against blocks per SM"
@@ -27,8 +24,6 @@ def compared(recording: Recording, prediction: Recording) -> pd.DataFrame:
     STP and ANTT are against the time alone under fifo, on the GPU as in the simulator: so they show the cost of
     sharing, not of workers. ``point`` is the number of SMs or of blocks per SM.
     """
-    import pandas as pd
-
     rows = [*_solo(recording, prediction), *_alone(recording, prediction), *_pairs(recording, prediction)]
     table = pd.DataFrame(rows, columns=["figure", "what", "way", "point", "measured", "simulated"])
     table["error"] = table["simulated"] / table["measured"] - 1

@@ -104,7 +104,8 @@ void bind_ports(py::module_& module) {
       .def(py::init<>())
       .def_readwrite("command_ring_bytes", &PortLimits::command_ring_bytes)
       .def_readwrite("completion_ring_bytes", &PortLimits::completion_ring_bytes)
-      .def_readwrite("most_jobs", &PortLimits::most_jobs, "That have not ended, or whose ends it has not taken.")
+      .def_readwrite("most_jobs", &PortLimits::most_jobs,
+                     "Jobs that have not ended, or with ends that the client has not read.")
       .def_readwrite("own_jobs", &PortLimits::own_jobs, "Of these, those that need no place of the pool.")
       .def_readwrite("pool", &PortLimits::pool, "For the other ones; None: they need no place.")
       .def_readwrite("most_blocks", &PortLimits::most_blocks, "Of a launch.");

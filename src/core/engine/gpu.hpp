@@ -58,10 +58,9 @@ class Gpu {
   /// quota that shrinks takes effect at block boundary. Replaces the previous plan as a whole. Must not block.
   virtual void apply(const Plan& plan) = 0;
 
-  /// A launch that was just submitted begins at once, ahead of all others, with all that it can have, until a plan
-  /// names it. Whoever admits it has kept room for it: the device need not make any. Must not block. Of many that are
-  /// admitted a device may let `admitted_at_once` (plan.hpp) begin at a time, and each of the others when one of these
-  /// has ended.
+  /// Starts a launch that was just submitted at once, ahead of all others and without a quota, until a plan names it.
+  /// The policy that admits it has reserved SMs for it, so the device need not evict any block. Must not block. A
+  /// device may run `admitted_at_once` (plan.hpp) of them at a time; each further one starts when one has ended.
   virtual void admit(OperationId launch) = 0;
 
   /// Takes a submitted launch off the GPU for good, whatever plans say: no further block of it starts, and when those

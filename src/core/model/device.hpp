@@ -94,11 +94,11 @@ struct CoRunTuning {
   /// The most waiting work that is admitted to reserved SMs: others lose these SMs meanwhile, and each waiting launch
   /// costs the device time at every poll.
   Duration longest_backlog{5'000'000};
-  /// What an unequal partition must promise over an equal one, where the model is doubtful (allocation_search.hpp).
+  /// What an unequal partition must promise over an equal one, where the model is uncertain (allocation_search.hpp).
   double gain_of_unequal_parts = 1.2;
   /// The same for shared SMs.
   double gain_of_sharing = 1.3;
-  /// The least that co-running must promise over serial execution where the model is doubtful: predictions of equal
+  /// The least that co-running must promise over serial execution where the model is uncertain: predictions of equal
   /// partitions were up to 13 % off in nine pairs of ten (docs/results/simulator-accuracy.md).
   double gain_of_doubtful_co_running = 1 / 1.1;
   /// The throughput of original kernels in serial execution: they leave no gaps and fill each other's last waves. 1.07

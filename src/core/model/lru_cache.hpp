@@ -62,7 +62,7 @@ class LruCache {
     return find_or(key, [] { return Value{}; });
   }
 
-  /// Removes the entries whose key is such.
+  /// Removes the entries with keys that satisfy `is_gone`.
   template <class IsGone>
   void forget_if(IsGone is_gone) {
     std::erase_if(slots_, [&](const Slot& slot) {

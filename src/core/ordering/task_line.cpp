@@ -91,7 +91,7 @@ void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
   task.uses = false;
 }
 
-/// Whoever had to wait between its pieces goes on.
+/// A task that was interrupted between its pieces continues.
 void TaskLine::leave(const TaskOnEngine& task, Time now) {
   if (!task.uses || task.engine == compute) return;
   TaskOnEngine* next = nullptr;
@@ -124,7 +124,7 @@ bool TaskLine::is_for_kernels(const TaskOnEngine& task) {
   return task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero());
 }
 
-/// Tasks whose kernels run at the same time may end them in another order.
+/// Tasks with kernels that run at the same time may end them in another order.
 bool TaskLine::may_send_results(const TaskOnEngine& task, Time now) const {
   const CopyClaim claim{.priority = task.ready.priority, .left = left_of(task, now)};
   int before = 0;

@@ -32,8 +32,9 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
       "profile",
       "how an application is classified: by stalling SMs, by its profile, or by equations 1 and 2 of the paper",
       {"on-line", "off-line", "equations"});
-  const double window_us = options.number(
-      "window", "length of a warm-up and of a measurement in us; left out: 20,000 cycles, at least 25 us", 0, 1, 1e6);
+  const Duration window =
+      options.time("window_ns", "length of a warm-up and of a measurement; left out: 20,000 cycles, at least 25 us",
+                   Duration(0), Duration(1000), Duration(1'000'000'000));
   return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
                              : mode == "power" ? SearchMode::Power
                                                : SearchMode::Performance,
@@ -45,7 +46,7 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
           .classes = profile == "on-line"    ? ClassBy::StallTest
                      : profile == "off-line" ? ClassBy::ProfiledScaling
                                              : ClassBy::ProfiledBandwidth,
-          .window = Duration(static_cast<Duration::rep>(window_us * 1000))};
+          .window = window};
 }
 
 std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application, ClassBy by) {

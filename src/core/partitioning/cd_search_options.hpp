@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of cd-search: mode=auto|performance|power; profile=on-line|off-line|equations; step=SMs
-// stalled at a time; loss=percent of the rate on an even part that may be lost; window=us of a warm-up and of a
+// stalled at a time; loss=percent of the rate on an even part that may be lost; window_ns=length of a warm-up and of a
 // profile.
 #pragma once
 

@@ -7,12 +7,12 @@
 // fills the last wave of the one before. Whether that is better than an allocation of SMs is found out by measurement.
 // An application with a priority above 0 is latency-critical: its launches go first on every SM at once, the others
 // keep their quotas behind it, and some SMs are reserved for the next one. They are reserved, too, for applications
-// without priority whose small launches took much longer than they can.
+// without priority if their small launches took much longer than they can.
 //
 // Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
 // it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound
 // shorter than one launch of each application. reserve=0.15, the largest share of the SMs that is reserved;
-// reserve_us=5000, for how long. whole_up_to_us=2000, the longest launches that run as they were written.
+// reserve_ns=5e6, for how long. whole_up_to_ns=2e6, the longest launches that run as they were written.
 //
 // Suits: workloads for which no policy is known to suit. Fails: one launch of an unprofiled kernel is shared by blind
 // proportion, and predictions are of throughput while all applications run, not of their ends.
@@ -27,11 +27,11 @@ namespace {
 
 class Auto : public Policy {
  public:
-  Auto(const CoScheduleOptions& options, const HeadroomOptions& headroom, double longest_whole_us)
+  Auto(const CoScheduleOptions& options, const HeadroomOptions& headroom, Duration longest_whole)
       : scheduler_(options),
         headroom_(headroom),
         antt_(options.sets.bounds.antt),
-        longest_whole_(1e3 * longest_whole_us) {}
+        longest_whole_(nanoseconds(longest_whole)) {}
 
   bool admits(const RunningLaunch& launch, const State& state) override {
     if (!headroom_.admits(launch, state)) return false;
@@ -90,11 +90,11 @@ class Auto : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_auto(const PolicyOptions& options) {
-  const double longest_us = whole_up_to_us(options, 2000);
+  const Duration longest = whole_up_to(options, Duration(2'000'000));
   CoScheduleOptions co_schedule = CoScheduleOptions::from(options);
-  co_schedule.sets.longest_serial = 1e3 * longest_us;
+  co_schedule.sets.longest_serial = nanoseconds(longest);
   const auto headroom = HeadroomOptions::from(options, co_schedule.patience_with_latency_bound);
-  return std::make_unique<WholeUpTo>(std::make_unique<Auto>(co_schedule, headroom, longest_us), longest_us);
+  return std::make_unique<WholeUpTo>(std::make_unique<Auto>(co_schedule, headroom, longest), longest);
 }
 
 }  // namespace gpushare

@@ -7,7 +7,8 @@
 // the part that the owner's weight gives them, in proportion to their weights: ten applications of one owner have
 // together what one of another owner has.
 //
-// Options: period_us=2000, how often parts are adjusted; patience_us=60, how long a part is reserved between launches.
+// Options: period_ns=2e6, how often parts are adjusted; patience_ns=60_000, how long a part is reserved between
+// launches.
 //
 // Suits: applications that were promised a part of the SMs. Fails: SMs are shared fairly, speeds are not, as an
 // application that saturates the memory slows all others; and dedicated SMs seldom give the highest throughput.
@@ -67,11 +68,11 @@ class Fair : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_fair(const PolicyOptions& options) {
-  const auto microseconds = [](double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); };
   return std::make_unique<Fair>(
-      microseconds(options.number("period_us", "how often the SM parts are corrected", 2000, 10, 1e9)),
-      microseconds(options.number("patience_us", "how long a place is kept between two launches of an application", 60,
-                                  0, 1e6)));
+      options.time("period_ns", "how often the SM parts are corrected", Duration(2'000'000), Duration(10'000),
+                   Duration(1'000'000'000'000)),
+      options.time("patience_ns", "how long a place is kept between two launches of an application", Duration(60'000),
+                   Duration(0), Duration(1'000'000'000)));
 }
 
 }  // namespace gpushare

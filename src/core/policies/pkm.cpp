@@ -3,7 +3,7 @@
 // runs in slices of K blocks. A slice drains before the next one begins, and only then the GPU may go to another
 // launch: the one with the highest priority, equals in order of arrival.
 //
-// Options: blocks=K; or delay_us, how long a slice may take, from which K follows by the mean time of the launch's
+// Options: blocks=K; or delay_ns, how long a slice may take, from which K follows by the mean time of the launch's
 // blocks, with a full wave at least: fewer blocks at a time would take as long. A launch without an ended block, or
 // with blocks that took no time, is in its first slice.
 //
@@ -21,9 +21,10 @@ class Pkm : public Policy {
  public:
   explicit Pkm(const PolicyOptions& options)
       : blocks_(
-            options.whole("blocks", "blocks of a slice; left out: they follow from delay_us", 0, 1, 1'000'000'000'000)),
-        delay_ns_(1e3 * options.number("delay_us", "how long a slice may take", 1000, 1, 1e6)) {
-    options.require_not_both("blocks", "delay_us");
+            options.whole("blocks", "blocks of a slice; left out: they follow from delay_ns", 0, 1, 1'000'000'000'000)),
+        delay_ns_(nanoseconds(options.time("delay_ns", "how long a slice may take", Duration(1'000'000), Duration(1000),
+                                           Duration(1'000'000'000)))) {
+    options.require_not_both("blocks", "delay_ns");
   }
 
   void observe(const Event& event, const State& state) override {

@@ -42,7 +42,7 @@ namespace {
 constexpr bool online = false;
 constexpr bool oracle = true;
 
-constexpr double as_the_policy_has_it = -1;
+constexpr Duration as_the_policy_has_it{-1};
 
 #define GPUSHARE_ROW(name, summary, source, is_oracle, make) PolicyEntry{name, summary, source, is_oracle, make},
 constexpr std::array table{GPUSHARE_POLICIES(GPUSHARE_ROW)};
@@ -72,10 +72,10 @@ std::unique_ptr<Policy> made(const PolicyOptions& options) {
   const auto entry = std::ranges::find(table, options.policy(), &PolicyEntry::name);
   require(entry != table.end(), "no policy '" + options.policy() + "'; known: " + known_names());
   std::unique_ptr<Policy> policy = entry->make(options);
-  const double longest_us = whole_up_to_us(options, as_the_policy_has_it);
+  const Duration longest = whole_up_to(options, as_the_policy_has_it);
   options.require_all_known();
-  if (longest_us == as_the_policy_has_it) return policy;
-  return std::make_unique<WholeUpTo>(std::move(policy), longest_us);
+  if (longest == as_the_policy_has_it) return policy;
+  return std::make_unique<WholeUpTo>(std::move(policy), longest);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::span<const PolicyEntry> policies();
 /// unknown name, listing the known ones, and for an option that the policy does not have.
 std::unique_ptr<Policy> make_policy(std::string_view text);
 
-/// The options of this policy, with `whole_up_to_us`, which all of them have.
+/// The options of this policy, with `whole_up_to_ns`, which all of them have.
 std::vector<OptionEntry> policy_options(std::string_view name);
 
 /// Throws InvalidInput for a policy that has to be told what an open run cannot know.

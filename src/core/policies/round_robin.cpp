@@ -7,7 +7,7 @@
 //
 // Suits: a baseline; the wait is at most a round. Fails: nothing overlaps, not even the last blocks of a launch.
 //
-// Options: quantum_ms (2, near what drivers take by default), patience_us (50, how long an idle slice continues).
+// Options: quantum_ns (2e6, near what drivers take by default), patience_ns (50_000, how long an idle slice continues).
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -90,12 +90,11 @@ class RoundRobin : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_round_robin(const PolicyOptions& options) {
-  const double quantum_ns =
-      1e6 * options.number("quantum_ms", "the time for which one application has the GPU", 2, 0.001, 1e6);
-  const double patience_ns =
-      1e3 * options.number("patience_us", "how long an application keeps the GPU without a launch", 50, 0, 1e6);
-  return std::make_unique<RoundRobin>(Duration(static_cast<std::int64_t>(quantum_ns)),
-                                      Duration(static_cast<std::int64_t>(patience_ns)));
+  const Duration quantum = options.time("quantum_ns", "the time for which one application has the GPU",
+                                        Duration(2'000'000), Duration(1000), Duration(1'000'000'000'000));
+  const Duration patience = options.time("patience_ns", "how long an application keeps the GPU without a launch",
+                                         Duration(50'000), Duration(0), Duration(1'000'000'000));
+  return std::make_unique<RoundRobin>(quantum, patience);
 }
 
 }  // namespace gpushare

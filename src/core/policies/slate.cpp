@@ -9,8 +9,8 @@
 // no other waits for as long as complementary ones keep arriving.
 //
 // Options, where the paper is silent: sizes=throughput|balance, together=2 (launches side by side at most; the paper's
-// figures are for two), rest=wait|leftover (may queued launches use what those leave?), patience_us=50 (how long SMs
-// are reserved for the next launch of an application).
+// figures are for two), rest=wait|leftover (may queued launches use what those leave?), patience_ns=50_000 (how long
+// SMs are reserved for the next launch of an application).
 #include <algorithm>
 #include <utility>
 
@@ -74,14 +74,14 @@ class Slate : public Policy {
 
 std::unique_ptr<Policy> make_slate(const PolicyOptions& options) {
   const auto together = static_cast<std::size_t>(options.whole("together", "launches side by side, at most", 2, 1, 64));
-  const double patience_ns =
-      1e3 *
-      options.number("patience_us", "how long a place is kept for the next launch of its application", 50, 0, 1e6);
+  const Duration patience =
+      options.time("patience_ns", "how long a place is kept for the next launch of its application", Duration(50'000),
+                   Duration(0), Duration(1'000'000'000));
   const bool is_balance =
       options.word("sizes", "what the SM ranges are sized for", {"throughput", "balance"}) == "balance";
   const bool leaves_rest = options.word("rest", "does the queue wait, or get the SM room that the launches leave",
                                         {"wait", "leftover"}) == "leftover";
-  return std::make_unique<Slate>(SlateQueue(together, Duration(static_cast<std::int64_t>(patience_ns))),
+  return std::make_unique<Slate>(SlateQueue(together, patience),
                                  is_balance ? RangeGoal::Balance : RangeGoal::Throughput,
                                  leaves_rest ? Rest::GetsLeftover : Rest::Waits);
 }

@@ -19,6 +19,19 @@ std::string shown(double value) {
   return {text.data(), end};
 }
 
+/// The text without the underscores between digits, which group the digits of long numbers.
+std::string without_underscores(std::string_view text) {
+  const auto has_digit_at = [text](std::size_t place) {
+    return place < text.size() && text[place] >= '0' && text[place] <= '9';
+  };
+  std::string number;
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    const bool groups = text[place] == '_' && place > 0 && has_digit_at(place - 1) && has_digit_at(place + 1);
+    if (!groups) number += text[place];
+  }
+  return number;
+}
+
 /// Takes the text before the first colon off the front, and the colon with it.
 std::string_view take_part(std::string_view& rest) {
   const std::size_t colon = rest.find(':');
@@ -73,8 +86,9 @@ double PolicyOptions::number(OptionEntry option, double otherwise, double least,
   const std::string* value = find(std::move(option));
   if (value == nullptr) return otherwise;
   double number = 0;
-  const char* end = value->data() + value->size();
-  const auto [stopped, error] = std::from_chars(value->data(), end, number);
+  const std::string digits = without_underscores(*value);
+  const char* end = digits.data() + digits.size();
+  const auto [stopped, error] = std::from_chars(digits.data(), end, number);
   require(error == std::errc{} && stopped == end && number >= least && number <= most,
           "policy '" + policy_ + "': " + key + " must be a number in " + shown(least) + ".." + shown(most) + ", got '" +
               *value + "'");
@@ -89,6 +103,11 @@ std::int64_t PolicyOptions::whole(const std::string& key, std::string_view meani
     return "policy '" + policy_ + "': " + key + " must be a whole number, got '" + values_.at(key) + "'";
   });
   return static_cast<std::int64_t>(value);
+}
+
+Duration PolicyOptions::time(const std::string& key, std::string_view meaning, Duration otherwise, Duration least,
+                             Duration most) const {
+  return Duration(std::llrint(number(key, meaning, nanoseconds(otherwise), nanoseconds(least), nanoseconds(most))));
 }
 
 void PolicyOptions::require_not_both(const std::string& key, const std::string& other) const {

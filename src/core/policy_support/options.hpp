@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/model/units.hpp"
+
 namespace gpushare {
 
 /// An option as its policy describes it.
@@ -33,11 +35,16 @@ class PolicyOptions {
   /// One of these words; the first where the option is left out. Throws InvalidInput for any other.
   std::string word(const std::string& key, std::string_view meaning,
                    std::initializer_list<std::string_view> words) const;
-  /// A number in least..most, or `otherwise` where the option is left out. Throws InvalidInput for any other.
+  /// A number in least..most, such as 0.5, 1e6 or 2_000_000, or `otherwise` where the option is left out. Throws
+  /// InvalidInput for any other.
   double number(const std::string& key, std::string_view meaning, double otherwise, double least, double most) const;
   /// The same without a fraction; 1e6 is one.
   std::int64_t whole(const std::string& key, std::string_view meaning, std::int64_t otherwise, std::int64_t least,
                      std::int64_t most) const;
+
+  /// A time in nanoseconds, rounded to whole ones; its key ends in _ns.
+  Duration time(const std::string& key, std::string_view meaning, Duration otherwise, Duration least,
+                Duration most) const;
 
   /// Throws InvalidInput where both options are given: one follows from the other.
   void require_not_both(const std::string& key, const std::string& other) const;

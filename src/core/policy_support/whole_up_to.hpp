@@ -10,7 +10,6 @@
 // has neither a priority nor a latency bound.
 #pragma once
 
-#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -20,17 +19,16 @@
 
 namespace gpushare {
 
-/// The option that every policy has; `usual` microseconds where it is not given.
-inline double whole_up_to_us(const PolicyOptions& options, double usual) {
-  return options.number("whole_up_to_us",
-                        "launches predicted to end within this time run as they were written; left out: none", usual, 0,
-                        1e6);
+/// The option that every policy has; `usual` where it is not given.
+inline Duration whole_up_to(const PolicyOptions& options, Duration usual) {
+  return options.time("whole_up_to_ns",
+                      "launches predicted to end within this time run as they were written; left out: none", usual,
+                      Duration(0), Duration(1'000'000'000));
 }
 
 class WholeUpTo : public Policy {
  public:
-  WholeUpTo(std::unique_ptr<Policy> policy, double longest_us)
-      : policy_(std::move(policy)), longest_(std::llrint(1e3 * longest_us)) {}
+  WholeUpTo(std::unique_ptr<Policy> policy, Duration longest) : policy_(std::move(policy)), longest_(longest) {}
 
   void begin(std::uint64_t seed) override { policy_->begin(seed); }
   void check(const Application& application) const override { policy_->check(application); }

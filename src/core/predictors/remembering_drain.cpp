@@ -39,7 +39,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   reported_.clear();
 }
 
-/// Nothing of what had begun before anybody listened.
+/// nullptr for a launch that had begun before this predictor saw events.
 RememberingDrain::FollowedLaunch* RememberingDrain::find(OperationId launch) {
   const auto found = under_way_.find(launch);
   return found == under_way_.end() ? nullptr : &found->second;

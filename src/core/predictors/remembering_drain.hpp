@@ -59,7 +59,7 @@ class RememberingDrain {
 
   DrainRate drain_;
   std::map<OperationId, FollowedLaunch> under_way_;
-  std::vector<OperationId> reported_;                   // in a look that is not over
+  std::vector<OperationId> reported_;                   // in an incomplete poll
   LruCache<NameAndThreads, DrainErrors> errors_{4096};  // by kernel
 };
 

@@ -14,7 +14,7 @@
 namespace gpushare {
 namespace {
 
-/// The two models that keep no state of their own, on one SM.
+/// The two predictors that keep no state, on one SM.
 struct SmRegression {
   LinearRegression line;
   Time first_start{};

@@ -10,10 +10,8 @@
 namespace gpushare {
 namespace {
 
-constexpr double longest_option_us = 1e6;
+constexpr Duration longest_option{1'000'000'000};
 constexpr double no_min_speed = -1;
-
-Duration microseconds(double count) { return Duration(static_cast<Duration::rep>(count * 1e3)); }
 
 }  // namespace
 
@@ -23,9 +21,8 @@ CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
                                           "of an equal part, or none with caution=yes and equal weights",
                                           no_min_speed, 0, 1);
   return {
-      .classifier = {.small = microseconds(options.number("small_us",
-                                                          "launches that take less alone go first and move no other",
-                                                          30, 0, longest_option_us)),
+      .classifier = {.small = options.time("small_ns", "launches that take less alone go first and move no other",
+                                           Duration(30'000), Duration(0), longest_option),
                      .min_speed = min_speed == no_min_speed ? std::nullopt : std::optional(min_speed)},
       .sets = {.bounds = {.antt = options.number("antt", "bound of the mean slowdown; left out: none",
                                                  std::numeric_limits<double>::infinity(), 1, 1e9)},
@@ -38,14 +35,13 @@ CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
                                              "share of the time in which other allocations are measured; left out: "
                                              "0.25, or 0.02 where SMs cannot be shared or a speed is promised",
                                              ProbeOptions::automatic, 0, 0.5),
-                          .window =
-                              microseconds(options.number("probe_us", "length of the first measuring window of a probe",
-                                                          2000, 1, longest_option_us))}},
-      .patience = microseconds(options.number(
-          "patience_us", "how long a slot is kept between two launches of an application", 60, 0, longest_option_us)),
-      .patience_with_latency_bound = microseconds(options.number(
-          "reserve_us", "how long a slot or SM headroom is kept for an application with a latency bound or a priority",
-          5000, 0, longest_option_us))};
+                          .window = options.time("probe_ns", "length of the first measuring window of a probe",
+                                                 Duration(2'000'000), Duration(1000), longest_option)}},
+      .patience = options.time("patience_ns", "how long a slot is kept between two launches of an application",
+                               Duration(60'000), Duration(0), longest_option),
+      .patience_with_latency_bound = options.time(
+          "reserve_ns", "how long a slot or SM headroom is kept for an application with a latency bound or a priority",
+          Duration(5'000'000), Duration(0), longest_option)};
 }
 
 bool CoScheduler::may_change_schedule(const Event& event) {

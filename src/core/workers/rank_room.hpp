@@ -3,10 +3,9 @@
 // free slot to the launch that ranks first; workers keep their slots. So where a launch lacks places, those that rank
 // behind it get smaller quotas until it has its places.
 //
-// An SM's L1 cache is divided when the first block comes to it, and mostly takes none that wants more of it to be
-// shared memory before the last one has left (docs/results/simulator-accuracy.md). So where that keeps
-// a launch out, and nobody stays who ranks before it, it is not enough to make room beside oneself: whoever wants less
-// leaves in whole.
+// An SM's L1 cache is divided when the first block comes to it, and mostly it accepts no block that needs more shared
+// memory before the last one has left (docs/results/simulator-accuracy.md). So where that blocks a launch, and no
+// launch before it in rank stays, it is not enough to free places: all workers with a smaller split leave.
 #pragma once
 
 #include <cstdint>

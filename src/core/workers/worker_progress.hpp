@@ -97,8 +97,8 @@ class WorkerProgress {
   std::int64_t blocks_;
   std::vector<SmProgressCount> per_sm_;
   std::vector<int> workers_by_sm_;                   // asked for much more often than all the rest
-  std::vector<SmId> due_;                            // of the present look
-  std::vector<std::pair<Time, std::size_t>> order_;  // of the present look's starts
+  std::vector<SmId> due_;                            // of the present poll
+  std::vector<std::pair<Time, std::size_t>> order_;  // of the present poll's starts
   std::vector<Event> unordered_;                     // these, SM by SM
   std::vector<SmId> whole_on_;
   std::vector<WorkerSm> last_;  // as of the last poll

@@ -40,7 +40,7 @@ TEST(Auto, KernelsThatCompeteForOneResourceAreServedShortestFirst) {
 
 // Taking turns would leave most of the GPU idle while the second one runs.
 TEST(Auto, AKernelThatLeavesSlotsIdleRunsBesideOthers) {
-  const PolicyRehearsal run = both_there(alike(4000, 32), "auto:small_us=0");
+  const PolicyRehearsal run = both_there(alike(4000, 32), "auto:small_ns=0");
   const std::vector<int> first = run.quotas(0);
   const std::vector<int> second = run.quotas(1);
   for (std::size_t sm = 0; sm < first.size(); ++sm) EXPECT_LE(first[sm] + second[sm], 8) << sm;
@@ -54,7 +54,7 @@ TEST(Auto, WholeLaunchesAreServedInOrderOfArrival) {
   EXPECT_THAT(turns.quotas(0), Each(8));
   EXPECT_THAT(turns.quotas(1), Each(8));
   // One of them takes longer than that, so that taking turns would fill no last waves.
-  const PolicyRehearsal parts = both_there(alike(2000, 500), "auto:whole_up_to_us=1000", device);
+  const PolicyRehearsal parts = both_there(alike(2000, 500), "auto:whole_up_to_ns=1e6", device);
   EXPECT_THAT(parts.quotas(0), ElementsAre(8, 8, 8, 8, 0, 0, 0, 0));
   EXPECT_THAT(parts.quotas(1), ElementsAre(0, 0, 0, 0, 8, 8, 8, 8));
 }
@@ -123,7 +123,7 @@ TEST(Auto, IsNeverMuchWorseThanOrderOfArrival) {
 /// Speeds of both in turns, and in any other way.
 TwoPlayedByHand short_launches(std::pair<double, double> in_turns, std::pair<double, double> else_way) {
   return TwoPlayedByHand([=](int sms_of_first) { return sms_of_first == 8 ? in_turns : else_way; },
-                         "auto:whole_up_to_us=1000000");
+                         "auto:whole_up_to_ns=1e9");
 }
 
 TEST(Auto, SerialOrderIsChosenAgainIfMeasuredFaster) {
@@ -145,7 +145,7 @@ TEST(Auto, SerialOrderIsAbandonedIfMeasuredSlower) {
 }
 
 TEST(Auto, WithoutProbesTheForecastHolds) {
-  TwoPlayedByHand run([](int) { return std::pair(0.4, 0.4); }, "auto:whole_up_to_us=1000000:probe_share=0");
+  TwoPlayedByHand run([](int) { return std::pair(0.4, 0.4); }, "auto:whole_up_to_ns=1e9:probe_share=0");
   run.play_until(200'000'000);
   EXPECT_EQ(run.sms_of_first(), 8);
 }

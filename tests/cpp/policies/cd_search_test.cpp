@@ -165,7 +165,7 @@ TEST(CdSearch, OptionsAreChecked) {
   EXPECT_THAT(said("cd-search:profile=maybe"), naming("profile", "on-line", "off-line", "maybe"));
   EXPECT_THAT(said("cd-search:loss=101"), naming("loss", "0..100", 101));
   EXPECT_THAT(said("cd-search:stpe=2"), naming("stpe"));
-  EXPECT_EQ(said("cd-search:mode=power:profile=off-line:step=4:loss=2:window=100"), "");
+  EXPECT_EQ(said("cd-search:mode=power:profile=off-line:step=4:loss=2:window_ns=100_000"), "");
 }
 
 }  // namespace

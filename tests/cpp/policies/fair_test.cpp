@@ -60,7 +60,7 @@ std::vector<double> had(const Trace& trace, std::size_t applications, std::int64
 
 TEST(Fair, PaysBackWhatRoundingTakes) {
   // 7 SMs for two: 4 and 3, and the other way round once somebody is behind.
-  const Trace trace = record(small_device(7), weighted({1, 1}, 5'000), "fair:period_us=50");
+  const Trace trace = record(small_device(7), weighted({1, 1}, 5'000), "fair:period_ns=50_000");
   const auto times = had(trace, 2, 1'000'000);
   EXPECT_NEAR(times[0] / times[1], 1, 0.1);
 }
@@ -70,7 +70,7 @@ TEST(Fair, WeightsHoldOverARunOfManyLaunches) {
   for (Application& application : workload.applications) {
     application.operations.resize(20, application.operations.front());
   }
-  const Trace trace = record(small_device(8), workload, "fair:period_us=50");
+  const Trace trace = record(small_device(8), workload, "fair:period_ns=50_000");
   const auto times = had(trace, 2, 400'000);
   EXPECT_NEAR(times[0] / times[1], 3, 0.3);
 }
@@ -79,7 +79,7 @@ TEST(Fair, ANewApplicationHasNoDeficit) {
   const Workload workload = weighted({1, 1}, 40'000);
   Workload later = workload;
   later.applications[1].arrival = Duration(300'000);
-  const Trace trace = record(small_device(8), later, "fair:period_us=50");
+  const Trace trace = record(small_device(8), later, "fair:period_ns=50_000");
   std::vector<double> before = had(trace, 2, 300'000);
   std::vector<double> after = had(trace, 2, 500'000);
   EXPECT_EQ(before[1], 0);
@@ -87,7 +87,7 @@ TEST(Fair, ANewApplicationHasNoDeficit) {
 }
 
 TEST(Fair, WithMoreApplicationsThanSmsTheLeastServedAreNext) {
-  const Trace trace = record(small_device(1), weighted({1, 1, 1}, 400), "fair:period_us=10");
+  const Trace trace = record(small_device(1), weighted({1, 1, 1}, 400), "fair:period_ns=10_000");
   const auto times = had(trace, 3, 150'000);
   for (const double time : times) EXPECT_NEAR(time, 50'000, 15'000);
 }
@@ -111,24 +111,24 @@ double part_of_first(const Trace& trace, std::size_t applications, std::int64_t 
 }
 
 TEST(Fair, TenApplicationsOfOneOwnerTakeNoMoreThanOneOfAnother) {
-  const Trace trace = record(small_device(22), of_two_owners(10, 1, 60), "fair:period_us=50");
+  const Trace trace = record(small_device(22), of_two_owners(10, 1, 60), "fair:period_ns=50_000");
   EXPECT_NEAR(part_of_first(trace, 11, 400'000), 0.5, 0.05);
 }
 
 TEST(Fair, AWeightTakesNothingFromAnotherOwner) {
-  const Trace trace = record(small_device(22), of_two_owners(3, 1e6, 60), "fair:period_us=50");
+  const Trace trace = record(small_device(22), of_two_owners(3, 1e6, 60), "fair:period_ns=50_000");
   EXPECT_NEAR(part_of_first(trace, 4, 400'000), 0.5, 0.05);
 }
 
 TEST(Fair, MoreApplicationsOfOneOwnerThanSmsLeaveOtherOwnersTheirShare) {
-  const Trace trace = record(small_device(8), of_two_owners(40, 1, 40), "fair:period_us=50");
+  const Trace trace = record(small_device(8), of_two_owners(40, 1, 40), "fair:period_ns=50_000");
   EXPECT_NEAR(part_of_first(trace, 41, 400'000), 0.5, 0.05);
 }
 
 TEST(Fair, AnOwnersApplicationsShareByWeightWhatIsTheOwners) {
   Workload workload = of_two_owners(2, 1, 60);
   workload.applications[1].weight = 3;
-  const auto times = had(record(small_device(16), workload, "fair:period_us=50"), 3, 400'000);
+  const auto times = had(record(small_device(16), workload, "fair:period_ns=50_000"), 3, 400'000);
   EXPECT_NEAR(times[0] / (times[1] + times[2]), 1, 0.1);
   EXPECT_NEAR(times[1] / times[2], 3, 0.4);
 }
@@ -136,7 +136,7 @@ TEST(Fair, AnOwnersApplicationsShareByWeightWhatIsTheOwners) {
 TEST(Fair, OwnersHaveTheWeightThatIsTheirs) {
   Workload workload = of_two_owners(4, 1, 60);
   workload.applications[0].owner_weight = 3;
-  const Trace trace = record(small_device(16), workload, "fair:period_us=50");
+  const Trace trace = record(small_device(16), workload, "fair:period_ns=50_000");
   EXPECT_NEAR(part_of_first(trace, 5, 400'000), 0.75, 0.05);
 }
 
@@ -146,7 +146,7 @@ TEST(Fair, AnOwnerWithChangingApplicationsGetsNoLargerShare) {
     workload.applications[i].arrival = Duration(60'000 * static_cast<std::int64_t>(i - 1));
     workload.applications[i].operations.resize(2);
   }
-  const Trace trace = record(small_device(12), workload, "fair:period_us=50");
+  const Trace trace = record(small_device(12), workload, "fair:period_ns=50_000");
   EXPECT_GE(part_of_first(trace, 7, 300'000), 0.45);
 }
 

@@ -83,7 +83,7 @@ TEST(ApplicationMinSpeed, MakesAnotherCoRunSetOfTheSameKernels) {
   };
   Workload workload = workload_of({launch("one"), launch("other"), launch("one")});
   workload.applications[0].min_speed = 0.75;
-  PolicyRehearsal run("mix:patience_us=0", mixing_device(), workload);
+  PolicyRehearsal run("mix:patience_ns=0", mixing_device(), workload);
   run.arrive(0, 0);
   run.arrive(1, 100);
   EXPECT_LT(part(run, 1), 0.3);
@@ -96,7 +96,7 @@ TEST(ApplicationMinSpeed, MakesAnotherCoRunSetOfTheSameKernels) {
 TEST(ApplicationMinSpeed, ExcludesSerialOrderWhileItApplies) {
   Workload workload = alike_for({millisecond, 3 * millisecond, 3 * millisecond});
   workload.applications[0].min_speed = 0.3;
-  PolicyRehearsal run = all_there("auto:patience_us=0", workload);
+  PolicyRehearsal run = all_there("auto:patience_ns=0", workload);
   EXPECT_LT(part(run, 1), 0.7);
   run.end_launch(0, 1'000'000);
   run.end_application(0, 1'000'000);

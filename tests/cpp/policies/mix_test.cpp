@@ -53,7 +53,7 @@ TEST(Mix, TwoThatWantDifferentThingsShareEverySm) {
 }
 
 TEST(Mix, ASlotIsReservedForAnExpectedNextLaunch) {
-  PolicyRehearsal run = rehearsal("mix:patience_us=60");
+  PolicyRehearsal run = rehearsal("mix:patience_ns=60_000");
   run.arrive(0, 0);
   run.arrive(1, 100);
   const auto shared = run.quotas(1);
@@ -64,7 +64,7 @@ TEST(Mix, ASlotIsReservedForAnExpectedNextLaunch) {
 }
 
 TEST(Mix, WithoutPatienceTheOthersTakeTheRoomAtOnce) {
-  PolicyRehearsal run = rehearsal("mix:patience_us=0");
+  PolicyRehearsal run = rehearsal("mix:patience_ns=0");
   run.arrive(0, 0);
   run.arrive(1, 100);
   run.end_launch(0, 200'000);
@@ -217,7 +217,7 @@ TEST(Mix, AnApplicationOfLowWeightIsNotStarved) {
 TEST(Mix, OptionsOutOfRangeAreNamed) {
   const auto message = [](const char* policy) { return message_of<InvalidInput>([&] { make_policy(policy); }); };
   EXPECT_THAT(message("mix:min_speed=1.5"), naming("min_speed", "0..1", "1.5"));
-  EXPECT_THAT(message("mix:patience_us=-1"), naming("patience_us", -1));
+  EXPECT_THAT(message("mix:patience_ns=-1"), naming("patience_ns", -1));
   EXPECT_THAT(message("mix:flor=0.5"), naming("flor"));
 }
 

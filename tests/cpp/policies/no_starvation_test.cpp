@@ -145,7 +145,7 @@ TEST(NoStarvation, WithOneSmWhileOthersAreReserved) {
   urgent.pace.gap = Duration(500'000);
   workload.applications.push_back(loop("urgent", urgent, 400));
   workload.applications.back().priority = 1;
-  std::vector<double> blocks = done(record(oldest_first(8), workload, "auto:whole_up_to_us=0"), 9, 0, 100);
+  std::vector<double> blocks = done(record(oldest_first(8), workload, "auto:whole_up_to_ns=0"), 9, 0, 100);
   blocks.pop_back();
   EXPECT_THAT(relative(blocks), Each(Ge(0.3)));
 }

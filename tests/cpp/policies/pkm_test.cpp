@@ -47,26 +47,27 @@ TEST(Pkm, ASmallSliceIsSpreadOverTheSms) {
 TEST(Pkm, TheSliceFollowsFromTheTimeOfBlocks) {
   Workload workload = workload_of({launch_of(100, 100), launch_of(4, 100)}, {0, 50});
   workload.applications[1].priority = 1;
-  const Trace trace = record(small_device(), workload, "pkm:delay_us=1");
+  const Trace trace = record(small_device(), workload, "pkm:delay_ns=1000");
   EXPECT_EQ(block_starts(trace, 1).front(), 1000);
 }
 
 TEST(Pkm, ASliceIsAWaveAtLeast) {
   Workload workload = workload_of({launch_of(100, 5000), launch_of(4, 100)}, {0, 50});
   workload.applications[1].priority = 1;
-  const Trace trace = record(small_device(), workload, "pkm:delay_us=1");
+  const Trace trace = record(small_device(), workload, "pkm:delay_ns=1000");
   EXPECT_EQ(block_starts(trace, 1).front(), 5000);
 }
 
 TEST(Pkm, ASliceIsSoManyBlocksOrSoLong) {
-  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("pkm:blocks=4:delay_us=10"); }), naming("blocks", "delay_us"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("pkm:blocks=4:delay_ns=10_000"); }),
+              naming("blocks", "delay_ns"));
   EXPECT_THROW(make_policy("pkm:blocks=0.5"), InvalidInput);
   EXPECT_THROW(make_policy("pkm:blocks=0"), InvalidInput);
 }
 
 // Shorter than the clock can tell: nothing is known yet of how many go into a slice.
 TEST(Pkm, BlocksThatTakeNoTimeDoNotEndTheFirstSlice) {
-  PolicyRehearsal run("pkm:delay_us=1", small_device(), workload_of({launch_of(16, 1)}));
+  PolicyRehearsal run("pkm:delay_ns=1000", small_device(), workload_of({launch_of(16, 1)}));
   run.arrive(0, 0);
   run.run_block(0, 0, 10, 10);
   run.start_block(0, 0, 10);

@@ -111,7 +111,7 @@ TEST(Registry, OraclePoliciesAreRefusedInAnOpenRun) {
     const std::string message = message_of<InvalidInput>([&] { require_open_policy(entry.name); });
     EXPECT_EQ(message.empty(), !entry.is_oracle) << entry.name;
   }
-  EXPECT_THAT(message_of<InvalidInput>([] { require_open_policy("sjf:whole_up_to_us=5"); }), naming("sjf", "srtf"));
+  EXPECT_THAT(message_of<InvalidInput>([] { require_open_policy("sjf:whole_up_to_ns=5000"); }), naming("sjf", "srtf"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using namespace test;
 using testing::ElementsAre;
 
 constexpr std::int64_t quantum = 1000;
-constexpr const char* one_microsecond = "round-robin:quantum_ms=0.001";
+constexpr const char* one_microsecond = "round-robin:quantum_ns=1000";
 
 PolicyRehearsal rehearsal(int launches) {
   return {one_microsecond, small_device(2), workload_of(std::vector<Launch>(launches, launch_of(99, 100)))};
@@ -44,7 +44,7 @@ TEST(RoundRobin, AnEndedApplicationLosesItsQuantum) {
 }
 
 TEST(RoundRobin, AQuantumOutlastsTheGapBetweenLaunches) {
-  PolicyRehearsal run("round-robin:patience_us=0.1:quantum_ms=0.001", small_device(2),
+  PolicyRehearsal run("round-robin:patience_ns=100:quantum_ns=1000", small_device(2),
                       workload_of(std::vector<Launch>(2, launch_of(99, 100))));
   for (const int launch : {0, 1}) run.arrive(launch, 0);
   run.end_launch(0, 400);
@@ -93,8 +93,8 @@ TEST(RoundRobin, AQuantumIsLongEnoughForABlockToBegin) {
 }
 
 TEST(RoundRobin, TheQuantumMustBeANumberOfMilliseconds) {
-  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("round-robin:quantum_ms=0"); }),
-              naming("quantum_ms", "0.001..1e+06"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("round-robin:quantum_ns=0"); }),
+              naming("quantum_ns", "1000..1e+12"));
 }
 
 }  // namespace

@@ -105,7 +105,7 @@ TEST(Slate, TheFirstCompatibleLaunchOfTheQueueIsChosen) {
 }
 
 TEST(Slate, ARunningLaunchStaysAndDeterminesTheNext) {
-  PolicyRehearsal run = slate_rehearsal({stream(), modest(), half_stream()}, "slate:patience_us=0");
+  PolicyRehearsal run = slate_rehearsal({stream(), modest(), half_stream()}, "slate:patience_ns=0");
   for (const int launch : {0, 1, 2}) run.arrive(launch, launch);
   run.end_launch(0, 500);
   EXPECT_THAT(run.order(), ElementsAre(1, 2));
@@ -113,7 +113,7 @@ TEST(Slate, ARunningLaunchStaysAndDeterminesTheNext) {
 }
 
 TEST(Slate, RangesGrowWhenACoRunnerEndsAndShrinkWhenOneComes) {
-  PolicyRehearsal run = slate_rehearsal({modest(), modest(), modest()}, "slate:patience_us=0");
+  PolicyRehearsal run = slate_rehearsal({modest(), modest(), modest()}, "slate:patience_ns=0");
   run.arrive(0, 0);
   run.arrive(1, 0);
   EXPECT_EQ(slate_sms_of(run, 1), 5);

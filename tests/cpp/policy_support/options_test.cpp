@@ -43,6 +43,24 @@ TEST(PolicyOptions, AValueOutOfRangeIsRefusedWithTheRange) {
   }
 }
 
+TEST(PolicyOptions, LongNumbersMayHaveExponentsAndUnderscoresBetweenDigits) {
+  const auto period = [](const std::string& text) {
+    return PolicyOptions("fair:period_ns=" + text).time("period_ns", "a time", Duration(1), Duration(0), Duration(1'000'000'000));
+  };
+  for (const char* text : {"2000000", "2e6", "2_000_000", "2_0e5", "2_000_000.4"}) {
+    EXPECT_EQ(period(text), Duration(2'000'000)) << text;
+  }
+  for (const char* text : {"_2000", "2000_", "2__000", "2_.5", "2e_6", "_"}) {
+    EXPECT_THAT(message_of<InvalidInput>([&] { period(text); }), naming("period_ns", text));
+  }
+}
+
+TEST(PolicyOptions, ATimeIsInNanosecondsAndRounded) {
+  const PolicyOptions options("fair:given=7.6");
+  EXPECT_EQ(options.time("given", "a time", Duration(1), Duration(0), Duration(10)), Duration(8));
+  EXPECT_EQ(options.time("left_out", "a time", Duration(60'000), Duration(0), Duration(1'000'000)), Duration(60'000));
+}
+
 TEST(PolicyOptions, AWholeNumberHasNoFraction) {
   const PolicyOptions options("mix:step=2.7:nodes=1e6:blocks=11");
   EXPECT_EQ(options.whole("nodes", "what it means", 2, 1, 10'000'000), 1'000'000);
@@ -96,7 +114,7 @@ TEST(PolicyOptions, AnUnknownOptionIsRefused) {
   const PolicyOptions options("mix:stpe=3");
   options.number("step", "what it means", 2, 1, 10);
   EXPECT_THAT(message_of<InvalidInput>([&] { options.require_all_known(); }), naming("stpe", "step"));
-  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("fifo:fast=1"); }), naming("fast", "whole_up_to_us"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_policy("fifo:fast=1"); }), naming("fast", "whole_up_to_ns"));
 }
 
 Plan all_whole_up_to(Duration longest, Plan plan) {
@@ -112,7 +130,7 @@ TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
     const std::string name(each.name);
     SCOPED_TRACE(name);
     const Trace plain = record(small_device(2), pair, name);
-    const Trace whole = record(small_device(2), pair, name + ":whole_up_to_us=0.5");
+    const Trace whole = record(small_device(2), pair, name + ":whole_up_to_ns=500");
     EXPECT_EQ(plain.events, whole.events);
     ASSERT_EQ(plain.decisions.size(), whole.decisions.size());
     for (std::size_t index = 0; index < plain.decisions.size(); ++index) {
@@ -126,7 +144,7 @@ TEST(PolicyOptions, EveryPolicyCanLeaveShortLaunchesWhole) {
 TEST(PolicyOptions, NoLaunchStaysWholeWhileOneOfHigherPriorityIsPresent) {
   Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
   workload.applications[1].priority = workload.applications[2].priority = 1;
-  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  PolicyRehearsal run("fifo:whole_up_to_ns=5000", small_device(), std::move(workload));
   const auto whole_up_to = [&run](std::size_t rank) { return run.plan().shares[rank].whole_up_to; };
   run.arrive(0, 0);
   EXPECT_EQ(whole_up_to(0), Duration(5000));
@@ -152,7 +170,7 @@ TEST(PolicyOptions, AHighPriorityApplicationIsWaitedForAsLongAsAnyOther) {
   Workload workload = workload_of({launch_of(100, 1000), launch_of(1, 1000), launch_of(1, 1000)});
   workload.applications[1].priority = 2;
   workload.applications[2].priority = 1;
-  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  PolicyRehearsal run("fifo:whole_up_to_ns=5000", small_device(), std::move(workload));
   const auto whole_up_to = [&run] { return run.plan().shares.front().whole_up_to; };
   for (const int application : {0, 1, 2}) run.arrive(application, 10 * application);
   run.end_launch(1, 30);
@@ -169,7 +187,7 @@ TEST(PolicyOptions, NothingIsLeftWholeBesideALatencyBoundButWhatHasIt) {
   Workload workload = workload_of({launch_of(8, 100), launch_of(8, 100)});
   workload.applications[0].priority = 7;
   workload.applications[1].latency = Duration(1000);
-  PolicyRehearsal run("fifo:whole_up_to_us=5", small_device(), std::move(workload));
+  PolicyRehearsal run("fifo:whole_up_to_ns=5000", small_device(), std::move(workload));
   const auto whole_up_to = [&run](std::size_t rank) { return run.plan().shares[rank].whole_up_to; };
   run.arrive(0, 0);
   EXPECT_EQ(whole_up_to(0), Duration(5000));

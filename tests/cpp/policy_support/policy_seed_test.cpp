@@ -33,7 +33,7 @@ class SeededPolicy : public Policy {
 
 TEST(PolicySeed, ReachesThePolicyBehindTheOneThatLeavesLaunchesWhole) {
   std::uint64_t seed = 0;
-  WholeUpTo(std::make_unique<SeededPolicy>(seed), 5.0).begin(42);
+  WholeUpTo(std::make_unique<SeededPolicy>(seed), Duration(5'000)).begin(42);
   EXPECT_EQ(seed, 42u);
 }
 

@@ -44,7 +44,7 @@ TEST(SharedSlowdowns, TheThirdFollowsWhenBothHaveEnded) {
 }
 
 TEST(SharedSlowdowns, OneLaunchIsNotSlowed) {
-  EXPECT_THAT(shared_slowdowns(std::vector{pace_a}), ElementsAre(DoubleEq(1)));
+  EXPECT_THAT(shared_slowdowns(std::vector{estimate_a}), ElementsAre(DoubleEq(1)));
 }
 
 TEST(Spread, IsLargestMinusSmallest) { EXPECT_DOUBLE_EQ(spread(std::vector{1.5, 1.0, 2.25}), 1.25); }

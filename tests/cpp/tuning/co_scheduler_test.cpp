@@ -26,7 +26,7 @@ class CoScheduledRun : public HandWrittenRun {
   }
   bool wants(EventKind kind) const { return scheduler.wants({.kind = kind}); }
 
-  CoScheduler scheduler{CoScheduleOptions::from(PolicyOptions("mix:patience_us=60"))};
+  CoScheduler scheduler{CoScheduleOptions::from(PolicyOptions("mix:patience_ns=60_000"))};
 
  private:
   void observed(const Event& event) override { scheduler.observe(event, state()); }
@@ -101,7 +101,7 @@ TEST(CoScheduler, SerialExecutionIsOnlySuggestedWhereItIsNotExpectedToBeBetter) 
 }
 
 TEST(CoScheduleOptions, AreReadFromThePolicysOptions) {
-  const auto options = CoScheduleOptions::from(PolicyOptions("mix:min_speed=0.3:antt=1.8:patience_us=7:caution=no"));
+  const auto options = CoScheduleOptions::from(PolicyOptions("mix:min_speed=0.3:antt=1.8:patience_ns=7000:caution=no"));
   EXPECT_EQ(options.classifier.min_speed, 0.3);
   EXPECT_EQ(options.sets.bounds.antt, 1.8);
   EXPECT_EQ(options.patience, Duration(7'000));

@@ -298,7 +298,7 @@ class StandIn:
 
     def __init__(self, device, policy, ordering):
         open_device(device)
-        self.device = SimpleNamespace(description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))
+        self.device = SimpleNamespace(name=device, description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))
         self.policy, self.applications, self.failure, self.failed = policy, [], None, threading.Event()
         self.sink, self.arrays = Sink(self), {}
         self.past = collections.deque(maxlen=1000)
@@ -327,6 +327,10 @@ class StandIn:
     @property
     def kernels(self):
         return self
+
+    @property
+    def programs(self):
+        raise gs.InvalidInput(f"the device {self.device.name!r} runs kernels, and no programs")
 
     def model(self, kernel, block, shared_bytes, code):
         raise gs.InvalidInput(f"kernel {kernel.name!r} has no profile")

@@ -211,7 +211,7 @@ def test_metrics_that_cannot_be_served_are_why_the_server_does_not_start(serve, 
 
 
 def test_without_prometheus_client_it_says_what_to_install(serve, port, monkeypatch, tmp_path):
-    (tmp_path / "prometheus_client.py").write_text("raise ImportError")
+    (tmp_path / "prometheus_client.py").write_text("raise ModuleNotFoundError(name='prometheus_client')")
     paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     with raises_naming(gs.InvalidInput, "--metrics-port", "prometheus_client"):

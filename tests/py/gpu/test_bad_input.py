@@ -313,7 +313,7 @@ session.close()
 """
 
 
-@pytest.mark.parametrize("policy", ["fifo", "fifo:whole_up_to_us=1000000"])
+@pytest.mark.parametrize("policy", ["fifo", "fifo:whole_up_to_ns=1e9"])
 def test_a_kernel_that_faults_alone_is_named(in_a_process, prelude, policy):
     """Also where the next launch was put behind it in hardware."""
     culprit, not_run = in_a_process(prelude + ALONE_ON_THE_GPU, policy).splitlines()

@@ -58,7 +58,7 @@ def run_together(policy, names):
         return session.finish()
 
 
-@pytest.mark.parametrize("policy", ["fifo", "even", "srtf", "mix", "round-robin:quantum_ms=0.3"])
+@pytest.mark.parametrize("policy", ["fifo", "even", "srtf", "mix", "round-robin:quantum_ns=300_000"])
 @pytest.mark.parametrize("names", [["one"], ["one", "other"], ["one", "other", "third"]], ids=len)
 def test_each_reads_what_the_one_before_has_written(policy, names):
     run = run_together(policy, names)

@@ -21,7 +21,7 @@ ORDERED = [
     "cumas:objective=turnaround:window=2+even",
     "cumas-dp:estimates=learnt+fifo",
     "cumas:objective=weighted:pieces=urgent:piece_mb=0.3:kernels=3+srtf",
-    "cumas:window=12:search_us=1+fifo",
+    "cumas:window=12:search_ns=1000+fifo",
 ]
 
 

@@ -47,7 +47,7 @@ def check_copies(run):
     assert (copies["start_ns"] <= copies["end_ns"]).all()
 
 
-SHORT_ONES_WHOLE = ["fifo:whole_up_to_us=100000", "even:whole_up_to_us=100000", "srtf:whole_up_to_us=100000"]
+SHORT_ONES_WHOLE = ["fifo:whole_up_to_ns=1e8", "even:whole_up_to_ns=1e8", "srtf:whole_up_to_ns=1e8"]
 """Whole once it is known how short they are, which the policies before have shown."""
 
 

@@ -16,7 +16,7 @@ from gpushare.backends.cuda.device import cuda_device
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
 
 DEVICE = "cuda:0"
-POLICIES = ["fifo", "auto", "even:whole_up_to_us=100000", "srtf"]
+POLICIES = ["fifo", "auto", "even:whole_up_to_ns=1e8", "srtf"]
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_what_kernels_only_read_each_green_context_may_have(in_a_process):
 
 def test_what_kernels_only_read_the_host_can_set():
     kernel = gs.Kernel(READ_ONLY, "look_up")
-    with gs.Session(DEVICE, "even:whole_up_to_us=100000", measure_alone=False) as session:
+    with gs.Session(DEVICE, "even:whole_up_to_ns=1e8", measure_alone=False) as session:
         out, applications = session.zeros(8, np.int32), [session.application(name) for name in ("alice", "bob")]
         session.variable(kernel, "table", np.int32).upload([1, 2, 3, 4])
         session.variable(kernel, "step").upload(5)

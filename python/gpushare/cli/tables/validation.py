@@ -14,6 +14,7 @@ import gpushare
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, write_files
 from gpushare.cli.output import print_json, print_table, remark, share
+from gpushare.extras import pandas as pd
 from gpushare.files.atomic_write import write_atomically
 from gpushare.plots import validation as plots
 from gpushare.validation import errors
@@ -21,7 +22,6 @@ from gpushare.validation.prediction import predicted
 from gpushare.validation.recording import Recording
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
 POINTS = "points.csv"

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import count, groupby
-
-from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackEvent
-from perfetto.trace_builder.proto_builder import TraceProtoBuilder
+from itertools import groupby
 
 from gpushare.daemon.worker.history import Look, Past, PastHold, PastJob, PastQuota
-from gpushare.reports.perfetto import SEQUENCE, slots
+from gpushare.reports.trace_packets import TracePackets, slots
 
 MOST_WAITING = 16
 """Tracks of waiting jobs; further ones are counted, but not drawn."""
@@ -37,32 +33,31 @@ def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, unt
     return trace.serialize()
 
 
-class HistoryTrace:
+class HistoryTrace(TracePackets):
     """The packets of a trace."""
 
     def __init__(self, device: str, since_ns: int, until_ns: int) -> None:
-        self._since_ns = since_ns
-        self._uuids = count(1)
-        self._tracks: list[TracePacket] = []
-        self._events: list[TracePacket] = []
-        self._server = self._process("server", 1)
+        super().__init__(since_ns=since_ns)
+        self._server = self._process(1, "server")
         track = self._track("device", self._server)
         for time_ns in (since_ns, until_ns):  # a reader takes the last event for the end
-            self._event(track, time_ns, TrackEvent.TYPE_INSTANT).name = device
+            self._instant(track, time_ns, device)
 
     def add_memory(self, looks: list[Look]) -> None:
         """Adds the device memory of clients."""
-        self._counter(self._server, "memory", "bytes", ((each.time_ns, each.used_bytes) for each in looks))
+        self._counter(
+            self._track("memory", self._server, unit="bytes"), ((each.time_ns, each.used_bytes) for each in looks)
+        )
 
     def add_policies(self, looks: list[Look]) -> None:
         """Adds an instant for the first policy and for each change."""
         track = self._track("policy", self._server)
         for name, same in groupby(looks, key=lambda each: each.policy):
-            self._event(track, next(same).time_ns, TrackEvent.TYPE_INSTANT).name = name
+            self._instant(track, next(same).time_ns, name)
 
     def add_application(self, name: str) -> int:
         """Adds an application's track, which groups its other tracks."""
-        return self._process(name, 100 + len(self._tracks))
+        return self._process(100 + len(self._tracks), name)
 
     def add_running(self, process: int, jobs: list[PastJob]) -> None:
         """Adds running jobs, from the first block to the end: one at a time."""
@@ -91,60 +86,18 @@ class HistoryTrace:
             self._slice(track, each.quota, each.begin_ns, each.end_ns)
             steps[each.begin_ns] = each.blocks
             steps[each.end_ns] = 0
-        self._counter(process, "quota of blocks", "blocks", steps.items())
+        self._counter(self._track("quota of blocks", process, unit="blocks"), steps.items())
 
     def add_holds(self, process: int, holds: list[PastHold]) -> None:
         """Adds numbers of SMs with at least one block of the application."""
-        self._counter(process, "SMs held", "SMs", ((each.time_ns, each.sms) for each in holds))
+        self._counter(self._track("SMs held", process, unit="SMs"), ((each.time_ns, each.sms) for each in holds))
 
     def add_looks(self, process: int, name: str, looks: list[Look]) -> None:
         """Adds the numbers of jobs, and the progress of the present launch."""
         for what, unit in (("unfinished", "jobs"), ("blocks_done", "blocks")):
             values = ((each.time_ns, getattr(each, what).get(name)) for each in looks)
             known = [(time_ns, value) for time_ns, value in values if value is not None]
-            self._counter(process, what.replace("_", " "), unit, known)
-
-    def serialize(self) -> bytes:
-        """The file's bytes."""
-        builder = TraceProtoBuilder()
-        self._events.sort(key=lambda packet: packet.timestamp)  # stable: on a track an end comes before the next begin
-        builder.trace.packet.extend(self._tracks)
-        builder.trace.packet.extend(self._events)
-        builder.trace.packet[0].sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
-        return builder.trace.SerializeToString(deterministic=True)
-
-    def _process(self, name: str, pid: int) -> int:
-        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
-        track = packet.track_descriptor
-        track.uuid, track.process.pid, track.process.process_name = next(self._uuids), pid, name
-        self._tracks.append(packet)
-        return track.uuid
-
-    def _track(self, name: str, parent: int, unit: str | None = None) -> int:
-        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
-        track = packet.track_descriptor
-        track.uuid, track.name, track.parent_uuid = next(self._uuids), name, parent
-        if unit is not None:
-            track.counter.unit_name = unit
-        self._tracks.append(packet)
-        return track.uuid
-
-    def _slice(self, track: int, name: str, begin_ns: int, end_ns: int | None) -> None:
-        """Adds a slice; one without an end lasts until the end of the trace."""
-        self._event(track, begin_ns, TrackEvent.TYPE_SLICE_BEGIN).name = name
-        if end_ns is not None:
-            self._event(track, end_ns, TrackEvent.TYPE_SLICE_END)
-
-    def _counter(self, parent: int, name: str, unit: str, values: Iterable[tuple[int, int]]) -> None:
-        track = self._track(name, parent, unit)
-        for time_ns, value in values:
-            self._event(track, time_ns, TrackEvent.TYPE_COUNTER).counter_value = value
-
-    def _event(self, track: int, time_ns: int, kind: TrackEvent.Type) -> TrackEvent:
-        packet = TracePacket(timestamp=max(time_ns - self._since_ns, 0), trusted_packet_sequence_id=SEQUENCE)
-        packet.track_event.type, packet.track_event.track_uuid = kind, track
-        self._events.append(packet)
-        return packet.track_event
+            self._counter(self._track(what.replace("_", " "), process, unit=unit), known)
 
 
 def _start_or_end(job: PastJob) -> int | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.worker.status import status_of
+from gpushare.extras import extra
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker.worker import Worker
@@ -63,12 +64,8 @@ def serve_metrics(worker: Worker, port: int) -> None:
     Raises:
         InvalidInput: prometheus_client is not installed, or the port cannot be opened.
     """
-    try:
+    with extra("daemon", "--metrics-port"):
         import prometheus_client
-    except ImportError as error:
-        raise InvalidInput(
-            "--metrics-port needs prometheus_client: pip install 'gpushare-scheduler[daemon]'"
-        ) from error
     registry = prometheus_client.CollectorRegistry()
     registry.register(StatusCollector(worker))
     try:

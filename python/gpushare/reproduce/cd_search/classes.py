@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpushare import _core
 from gpushare._core import Device
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import bundled_workload
 from gpushare.plots.scaling import speeds
 from gpushare.profile.fit import fitted, kernel_model
@@ -31,8 +32,6 @@ SECTOR_BYTES = 32
 
 def paper_section(device: Device) -> Section:
     """Table 1 by Eqs. 1 and 2, and by the utilisation of the memory."""
-    import pandas as pd
-
     rows = {}
     for application in bundled_workload("cd_search").applications:
         kernel = next(launch for _, launch in application.launches()).model_on(device).on(device)
@@ -84,8 +83,6 @@ def mixes_wrong(found: set[str], memory: set[str], names: Sequence[str]) -> int:
 
 def suite_section() -> Section:
     """The suite's kernels on an H100: six ways to classify them against their measured curves."""
-    import pandas as pd
-
     device = find_device("sim:h100")
     profiles = [each for each in shipped().kernels if each.against_sms is not None and each.counters is not None]
     memory = {each.kernel for each in profiles if is_memory_bound(each)}

@@ -9,16 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpushare._core import Device
+from gpushare.extras import pandas as pd
 from gpushare.fixed_parts import FixedParts, Part
 from gpushare.model.workload import bundled_workload
 from gpushare.reproduce.cd_search.runs import FirstRun, MixRun, first_runs, run_mixes
 from gpushare.reproduce.reproduction import Section
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 MEMORY, COMPUTE = PAPER["types"]["memory"], PAPER["types"]["compute"]
@@ -224,8 +222,6 @@ def percent(value: float | None) -> str:
 
 def table_of(rows: Sequence[tuple[str, float, float]]) -> pd.DataFrame:
     """A table of quantity, the paper's value, and the reproduced value."""
-    import pandas as pd
-
     index = pd.Index([words for words, _, _ in rows], name="against even")
     return pd.DataFrame(
         {"paper": [percent(each[1]) for each in rows], "ours": [percent(each[2]) for each in rows]}, index

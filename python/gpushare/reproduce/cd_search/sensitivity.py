@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from gpushare._core import Device
+from gpushare.extras import pandas as pd
 from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.reproduce.cd_search.modes import PAPER, SimulatedMixes, mean, percent
 from gpushare.reproduce.reproduction import Section
@@ -11,8 +12,6 @@ from gpushare.reproduce.reproduction import Section
 
 def sensitivity_section(baseline: SimulatedMixes) -> Section:
     """Figs. 13 and 14, with the baseline."""
-    import pandas as pd
-
     device, how = baseline.device, (baseline.progress, baseline.seeds)
     rows = {f"{device.sms} SMs, all bandwidth": _row(baseline, PAPER["baseline"])}
     for share, paper in PAPER["bandwidth"].items():

@@ -10,6 +10,7 @@ from itertools import combinations
 from gpushare import _core
 from gpushare._core import Device
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application
 from gpushare.profile.model import model_of
@@ -50,8 +51,6 @@ def suite_sections(
 
 
 def _performance_section(found: dict[str, list[MixRun]], device: Where) -> Section:
-    import pandas as pd
-
     rows = {}
     for policy in (ON_LINE, OFF_LINE):
         deltas = Deltas(found["even"], found[policy])
@@ -81,8 +80,6 @@ def _performance_section(found: dict[str, list[MixRun]], device: Where) -> Secti
 
 
 def _power_section(bound: dict[str, list[MixRun]], device: Where) -> Section:
-    import pandas as pd
-
     rows = {}
     for policy in (ON_LINE, OFF_LINE):
         deltas = Deltas(bound["even"], bound[policy])

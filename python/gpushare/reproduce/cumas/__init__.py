@@ -8,9 +8,9 @@ section shows the effect of that assumption.
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from gpushare.compare import compare
+from gpushare.extras import pandas as pd
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Workload, bundled_workload
 from gpushare.reproduce.cumas.engines import idle_section, overhead_section
@@ -26,10 +26,6 @@ from gpushare.reproduce.cumas.runs import (
     policy_of,
 )
 from gpushare.reproduce.reproduction import Reproduction, Section
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 WINDOWS = (2, 4, 6, 8, 10)
 SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":carry=no:nodes=20000000"}
@@ -82,8 +78,6 @@ def total_times(orders: list[Workload], policies: list[str], progress: bool | No
 
 def total_section(times: pd.DataFrame) -> Section:
     """Fig. 8, all permutations: time saved relative to Strings."""
-    import pandas as pd
-
     times = times.assign(**{BOUND: bound_ms()})
     rows = {}
     for policy in times:
@@ -150,8 +144,6 @@ def set_section(times: pd.DataFrame) -> Section:
 
 def length_section(progress: bool | None) -> Section:
     """The effect of the assumed kernel lengths."""
-    import pandas as pd
-
     cumas = policy_of("cumas", ":window=10")
     two = policy_of("cumas", ":window=10:kernels=2")
     rows = {}

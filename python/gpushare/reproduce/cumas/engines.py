@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 
 from gpushare import _core
+from gpushare.extras import pandas as pd
 from gpushare.model.operation import Copy, Launch
 from gpushare.model.workload import Workload
 from gpushare.reproduce.cumas.runs import LATENCY_NS, NS_PER_BYTE, PAPER, STRINGS, latency_of, permutations, policy_of
@@ -48,8 +49,6 @@ def idle_of(workload: Workload, policy: str) -> tuple[float, float]:
 
 def idle_section(orders: list[Workload], windows: tuple[int, ...]) -> Section:
     """Fig. 9: idle time of the P and R channels."""
-    import pandas as pd
-
     policies = {"strings": STRINGS}
     for window in windows:
         policies[f"cumas-dp, w = {window}"] = policy_of("cumas-dp", f":window={window}")
@@ -97,8 +96,6 @@ def solving_ms(solver: str, size: int) -> float:
 
 def overhead_section(sizes: tuple[int, ...]) -> Section:
     """Fig. 10: scheduling overhead."""
-    import pandas as pd
-
     rows = {}
     for size in sizes:
         row = {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 from gpushare import _core
 from gpushare.backends.simulator.simulation import alone_times
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Application
 from gpushare.profiling.known import device_profile
@@ -33,8 +34,6 @@ LEAST_BYTES = 64 * 1024
 
 def transfer_section() -> Section:
     """Fig. 11: the transfer model, and its fit to measured copies."""
-    import pandas as pd
-
     h100 = device_profile("sim:h100")
     assert h100 is not None
     rows = {
@@ -64,8 +63,6 @@ def transfer_section() -> Section:
 
 def kernel_section() -> Section:
     """Fig. 12: the time of a whole grid, predicted from an eighth, a quarter and a half of it."""
-    import pandas as pd
-
     h100 = find_device("sim:h100")
     rows = {}
     for name in KERNELS:

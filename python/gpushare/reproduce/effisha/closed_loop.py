@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gpushare._core import Device
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.effisha.workload import BENCHMARKS, model
@@ -28,8 +29,6 @@ MOST_RUNS = 1_000
 
 def preemptions_by_priority(seeds: int) -> Section:
     """Evictions per 1000 launches, by wait time and priority."""
-    import pandas as pd
-
     rows = {}
     for wait_ms in WAITS_MS:
         found = [closed_loop(wait_ms * 1e6, seed) for seed in range(seeds)]

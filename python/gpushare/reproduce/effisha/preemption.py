@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Application, Workload
 from gpushare.policy import Policy
 from gpushare.reproduce.effisha.workload import BENCHMARKS, PAPER, Platform
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.run import Run
 from gpushare.run import run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PROBES = 16
 PROBE_EVERY_NS = 3_000_000
@@ -66,8 +62,6 @@ def eviction_ms(found: Run) -> pd.Series:
 
 def eviction_delays(platform: Platform) -> Section:
     """Fig. 10."""
-    import pandas as pd
-
     rows = {}
     idle_ns = idle_delay_ns(platform)
     for benchmark in BENCHMARKS:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Application, Workload
 from gpushare.reproduce.effisha.preemption import (
     LONG_PROBE_MS,
@@ -83,8 +84,6 @@ def tuned(slices: list[Slice], most_delay_ns: float) -> Slice:
 
 def at_effishas_delay(platform: Platform, slices: dict[str, list[Slice]]) -> Section:
     """Fig. 13's last bars."""
-    import pandas as pd
-
     rows = {}
     for benchmark, each in slices.items():
         delay = float(eviction_ms(interrupted(platform, benchmark, "effisha-static", LONG_PROBE_MS)).mean()) * 1e6
@@ -113,8 +112,6 @@ def at_effishas_delay(platform: Platform, slices: dict[str, list[Slice]]) -> Sec
 
 def at_targets(slices: dict[str, list[Slice]], *, is_paper: bool) -> Section:
     """Fig. 14."""
-    import pandas as pd
-
     rows = {}
     for target in TARGETS_MS:
         found = [tuned(each, target * 1e6) for each in slices.values()]

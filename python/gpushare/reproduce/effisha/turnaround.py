@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 
 from gpushare.compare import compare
+from gpushare.extras import pandas as pd
 from gpushare.policy import Policy, policy_name
 from gpushare.reproduce.effisha.workload import BENCHMARKS, PAPER, SETTINGS, Platform, table_2
 from gpushare.reproduce.reproduction import Section
@@ -21,7 +22,7 @@ HIGHEST_RANDOM = 30
 
 def baselines(platform: Platform) -> list[str | Policy]:
     """The policies without EffiSha; the last one represents the paper's "default"."""
-    simulated: list[str | Policy] = ["fifo", *(f"round-robin:quantum_ms={quantum}" for quantum in QUANTA_MS)]
+    simulated: list[str | Policy] = ["fifo", *(f"round-robin:quantum_ns={quantum}e6" for quantum in QUANTA_MS)]
     return [*simulated, "hardware-priority", "hardware-streams"] if platform.is_real else simulated
 
 
@@ -41,8 +42,6 @@ def turnaround_sections(platform: Platform, seeds: int, progress: bool | None = 
 
 def each_kernel(result: Result, default: str, *, is_paper: bool) -> Section:
     """Fig. 11: the NTT of every kernel."""
-    import pandas as pd
-
     policies = [default, STATIC, DYNAMIC]
     runs = {
         policy: [run for run in result.runs if (run.workload.name, run.policy) == ("sjf", policy)]
@@ -67,8 +66,6 @@ def each_kernel(result: Result, default: str, *, is_paper: bool) -> Section:
 
 def setting_section(result: Result, setting: str, default: str, *, is_paper: bool) -> Section:
     """Fig. 12, one group of bars."""
-    import pandas as pd
-
     metrics = result.per_workload().loc[setting]
     printed = PAPER["preemptive"][setting]
     rows = {}
@@ -100,8 +97,6 @@ NOTES = {
 
 def random_draws(platform: Platform, default: str, progress: bool | None) -> Section:
     """Table 2's random column is one draw; this section repeats it with others."""
-    import pandas as pd
-
     workloads = []
     for draw in range(DRAWS):
         dice = random.Random(draw)
@@ -124,8 +119,6 @@ def random_draws(platform: Platform, default: str, progress: bool | None) -> Sec
 
 def overhead(result: Result) -> Section:
     """Fig. 15: increase of the time until the last request has ended."""
-    import pandas as pd
-
     makespans = result.per_workload()["makespan_ns"].unstack("policy")
     table = pd.DataFrame(
         {f"{policy} deviation": makespans[policy] / makespans["fifo"] - 1 for policy in (STATIC, DYNAMIC, "pkm")}

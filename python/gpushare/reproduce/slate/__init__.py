@@ -9,12 +9,13 @@ that the paper does not state, with their effects.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, demand_alone, slate_coruns
 from gpushare.compare import compare
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.reproduce.slate.runs import (
@@ -30,9 +31,6 @@ from gpushare.reproduce.slate.runs import (
 )
 from gpushare.reproduce.slate.sensitivity import sensitivity_section
 from gpushare.reproduce.slate.table_4 import table_4
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TITAN_XP = "titan-xp"
 
@@ -68,8 +66,6 @@ def varies(_device: str | None) -> bool:
 
 def table_2(known: Mapping[str, _core.Launch], device: Device) -> Section:
     """The intensities of each benchmark alone; ``known`` are their launches as policies see them."""
-    import pandas as pd
-
     rows = {}
     for name, launch in known.items():
         paper, ours = PAPER["table_2"][name], class_words(device, launch)
@@ -95,8 +91,6 @@ def class_words(device: Device, launch: _core.Launch) -> dict[str, str]:
 
 def figure_7(known: Mapping[str, _core.Launch], device: Device, throughput: pd.DataFrame) -> Section:
     """Fig. 7: throughput of Slate over the two baselines, for each pair."""
-    import pandas as pd
-
     rows = {}
     for pair, row in throughput.iterrows():
         rows[pair] = {
@@ -126,8 +120,6 @@ def decision(device: Device, known: Mapping[str, _core.Launch], first: str, seco
 
 def means(throughput: pd.DataFrame) -> Section:
     """Section V.E: the means over the pairs."""
-    import pandas as pd
-
     ratios = {
         "slate over MPS": (throughput[SLATE] / throughput[MPS], PAPER["means"]["slate_over_mps"]),
         "slate over time-slicing": (

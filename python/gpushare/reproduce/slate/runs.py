@@ -6,14 +6,12 @@ from __future__ import annotations
 import tomllib
 from itertools import combinations_with_replacement
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpushare._core import PolicyError
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Application, Workload
 from gpushare.results.result import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAPER: dict[str, Any] = tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
 TIME_SLICING, MPS, SLATE, LEFTOVER, WHOLE = "time-slicing", "MPS", "slate", "leftover", "left whole"

@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpushare.compare import compare
+from gpushare.extras import pandas as pd
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.slate.runs import MPS, PAPER, POLICIES, pairs, throughputs
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Change = Callable[[Launch], Launch]
 
@@ -77,8 +75,6 @@ ASSUMPTIONS = {
 
 def sensitivity_section(benchmarks: Workload, device: str, progress: bool | None = None) -> Section:
     """Throughput of Slate over MPS, one assumption changed at a time."""
-    import pandas as pd
-
     rows = {words: _gains(benchmarks, each, device, progress) for words, each in ASSUMPTIONS.items()}
     return Section("Sensitivity to what the paper leaves open", pd.DataFrame(rows).T, NOTE)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare._core import Device
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Launch, Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.slate.runs import MPS, PAPER, POLICIES, SLATE, pairs
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
     from gpushare.results.run import Run
 
 SLOTS_PER_CYCLE = 4
-"""Instructions per cycle of an SM of compute capability 6.1; ``issue_us`` in workloads/slate.toml assumes it."""
+"""Instructions per cycle of an SM of compute capability 6.1; ``issue_ns`` in workloads/slate.toml assumes it."""
 
 
 def table_4(benchmarks: Workload, device: Device) -> Section:
     """Global loads and stores per second, and instructions per cycle and SM, while both run."""
-    import pandas as pd
-
     pair = next(each for each in pairs(benchmarks) if each.name == "BS-RG")
     rows = {}
     for word in (MPS, SLATE):

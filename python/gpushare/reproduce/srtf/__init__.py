@@ -8,12 +8,13 @@ paper does not state, with their effects.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpushare._core import Device
 from gpushare.backends.simulator.simulation import alone_times
 from gpushare.compare import compare, policies
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Workload, bundled_workload
 from gpushare.reproduce.reproduction import Reproduction, Section
 from gpushare.reproduce.srtf.claims import claims_section
@@ -21,9 +22,6 @@ from gpushare.reproduce.srtf.predictors import predictor_sections
 from gpushare.reproduce.srtf.runs import PAPER, pairs_at
 from gpushare.reproduce.srtf.sensitivity import sensitivity_section
 from gpushare.results.result import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 METRICS = ["stp", "antt", "strictf"]
 FIRST_BLOCKS = "srtf:predictor=simple-slicing"
@@ -68,15 +66,11 @@ def run_pairs(
 
 def geomeans(results: list[Result]) -> pd.DataFrame:
     """Geomean over the pairs per policy, averaged over the seeds."""
-    import pandas as pd
-
     return pd.concat([result.metrics()[METRICS] for result in results]).groupby(level=0, sort=False).mean()
 
 
 def runtimes_alone(ercbench: Workload, device: Device, seeds: int) -> Section:
     """Table 3: simulated runtimes from the mean block times."""
-    import pandas as pd
-
     rows = []
     for application in ercbench.applications:
         times = [alone_times(application, device, seed)[0] for seed in range(seeds)]
@@ -91,7 +85,6 @@ def runtimes_alone(ercbench: Workload, device: Device, seeds: int) -> Section:
 def figure_1(ercbench: Workload, results: list[Result]) -> Section:
     """Fig. 1: the 28 alphabetical pairs, as the paper's Table 3 implies them and as simulated."""
     import numpy as np
-    import pandas as pd
 
     names = {pair.name for pair in alphabetical(ercbench)}
     tables = [result.per_workload()["stp"].unstack() for result in results]
@@ -158,8 +151,6 @@ def from_table_3(ercbench: Workload) -> dict[str, float]:
 
 def overall(offset: int, results: list[Result]) -> Section:
     """Tables 5 and 6: geomeans over the 56 pairs."""
-    import pandas as pd
-
     ours = geomeans(results)
     paper = PAPER[f"offset_{offset}"]
     rows = {}

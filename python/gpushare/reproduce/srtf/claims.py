@@ -5,21 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from gpushare.extras import pandas as pd
 from gpushare.reproduce.reproduction import Section
 from gpushare.results.result import Result
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EQUAL, NEARLY_EQUAL = 1.001, 1.05
 
 
 def claims_section(results: list[Result]) -> Section:
     """The paper's statements beside the reproduced values: mean, least and most over the seeds (one result each)."""
-    import pandas as pd
-
     every_seed = [Figures.of(result) for result in results]
     rows = []
     for claim in CLAIMS:

@@ -3,26 +3,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpushare import _core
 from gpushare.backends.simulator.simulation import simulate
 from gpushare.device import device as find_device
+from gpushare.extras import pandas as pd
 from gpushare.model.workload import Workload
 from gpushare.reproduce.reproduction import Section
 from gpushare.reproduce.srtf.runs import PAPER, pairs_at
 from gpushare.results.run import Run
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MODELS = ["regression", "staircase", "slice_unaware", "simple_slicing"]
 
 
 def predictor_sections(ercbench: Workload, seeds: int) -> list[Section]:
     """Fig. 11's three groups; the first also covers section 3.2."""
-    import pandas as pd
-
     gpu, simulator = find_device("fermi-c2070"), find_device("gtx480")
     alone = [ercbench.alone(application.name) for application in ercbench.applications]
     groups = {
@@ -40,8 +34,6 @@ def predictor_sections(ercbench: Workload, seeds: int) -> list[Section]:
 
 def predicted_over_actual(run: Run) -> pd.DataFrame:
     """One row per launch and SM, one column per model: predicted runtime / actual runtime there."""
-    import pandas as pd
-
     table = pd.DataFrame(_core.check_predictions(run.trace, run.device, run.workload.on(run.device)))
     return pd.DataFrame({model: table[f"{model}_ns"] / table["actual_ns"] for model in MODELS})
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from gpushare._core import Device
 from gpushare.compare import compare
+from gpushare.extras import pandas as pd
 from gpushare.model.kernel_model import DEFAULT_ISSUE_UTILISATION, KernelModel
 from gpushare.model.workload import Launch, Operation, Workload
 from gpushare.reproduce.reproduction import Section
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Change = Callable[[KernelModel], KernelModel]
 
@@ -55,8 +52,6 @@ def changed(workload: Workload, change: Change) -> Workload:
 
 def sensitivity_section(ercbench: Workload, device: Device, progress: bool | None = None) -> Section:
     """Geomean STP (and ANTT of srtf) at offset 0 under each changed assumption, one seed."""
-    import pandas as pd
-
     rows = {name: _row(changed(ercbench, change), device, 50, progress) for name, change in ASSUMPTIONS.items()}
     for stagger in (1, 100):
         rows[f"second arrival {stagger} cycles later, not 50"] = _row(ercbench, device, stagger, progress)

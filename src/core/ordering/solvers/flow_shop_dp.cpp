@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t most_tasks = 20;
 constexpr double none = std::numeric_limits<double>::infinity();
 
-/// The order kept for a set of tasks, by its last one.
+/// The stored order of a set of tasks, by its last task.
 struct PartialOrder {
   double cost = none;
   Front front;

@@ -60,8 +60,8 @@ bool LaneValues::is_alike_before(std::int64_t lane) const {
   return before == 0 || before == group_.lanes;
 }
 
-/// Consecutive values compare with a number in one way up to some lane, and in the other from there. A multiple of 32
-/// stands for all numbers that are one. What is compared after that with a second predicate is for others to look at.
+/// Compared with a number, consecutive values give one result up to some lane and the other from there on. Here a
+/// multiple of 32 stands for all multiples. Comparisons that are combined with a second predicate are not examined.
 bool LaneValues::compares_whole_warps(const StatementPlace& place) {
   const Instruction& instruction = place.instruction;
   if (instruction.operands.size() != 3 || !is_of_integers(instruction)) return false;

@@ -54,13 +54,13 @@ TEST(FairAllocation, GivesNoMoreSmsThanBlocksCanFill) {
 }
 
 TEST(FairAllocation, MakesUpForALag) {
-  FairRun run(12, of_weights({1, 1}));
+  FairRun run(12, of_weights({6, 6}));
   run.arrive(0, 0);
   run.arrive(1, 0);
   run.update();
-  run.start_block(0, 0, 0);
+  for (int sm = 0; sm < 12; ++sm) run.start_block(0, sm, 0);
   run.reach_deadline(1000);
-  EXPECT_THAT(run.update(), ElementsAre(3, 9)) << "half a part at least";
+  EXPECT_THAT(run.update(), ElementsAre(2, 10)) << "a fifth against four fifths: half a part, and twice one";
 }
 
 TEST(FairAllocation, KeepsAnAllocationThatDiffersByOneSm) {

@@ -36,7 +36,7 @@ TEST_F(SmAllocationOfTwo, OnlyOneKernelIsAtItsMaximumResidency) {
 }
 
 TEST_F(SmAllocationOfTwo, DifferentMemorySplitsExcludeOneAnother) {
-  device_.per_sm.shared_memory_splits = {Bytes{0}, Bytes{100 * 1024}};
+  device_.per_sm.shared_memory_splits = {Bytes{16 * 1024}, Bytes{100 * 1024}};
   EXPECT_TRUE(fit(1, 1));
   other_.needs.shared_memory = Bytes{10 * 1024};
   EXPECT_FALSE(fit(1, 1));

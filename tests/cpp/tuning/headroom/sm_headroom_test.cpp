@@ -85,7 +85,7 @@ TEST(SmHeadroom, ALargeReservationEndsThoughSmallLaunchesCome) {
 }
 
 TEST(SmHeadroom, ExpiresWithoutUrgentLaunches) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_us=200:patience_us=0");
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_ns=200_000:patience_ns=0");
   run.arrive(1, 10'000);
   run.end_launch(1, 20'000);
   ASSERT_TRUE(run.plan().wake_at);
@@ -139,7 +139,7 @@ TEST(SmHeadroom, ALaunchThatNeedsMoreIsPlannedFor) {
 }
 
 TEST(SmHeadroom, ALongAdmittedLaunchKeepsTheReservation) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_us=2000:patience_us=0");
+  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_ns=2e6:patience_ns=0");
   run.arrive(1, 10'000);
   run.end_launch(1, 20'000);
   run.arrive(2, 30'000);

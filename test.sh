@@ -5,7 +5,7 @@
 #
 #   ./test.sh                    all stages that need no more than half an hour, in the order below
 #   ./test.sh STAGE...           these stages only
-#   ./test.sh threads | standin | soak   long stages, which run only when named (./test.sh --help)
+#   ./test.sh coverage | threads | standin | soak   long stages, which run only when named (./test.sh --help)
 #   ./test.sh stubs --update     writes python/gpushare/_core.pyi from the compiled module
 #   ./test.sh format --update    formats Python and C++ sources in place
 #
@@ -14,8 +14,8 @@
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit
 source ./setup.sh
 
-stages=(setup core sanitizers install wheel stubs format lint pytest doctests docs notebooks benchmarks)
-more_stages=(threads standin soak)
+stages=(setup core sanitizers install wheel stubs format lint types pytest doctests docs notebooks benchmarks)
+more_stages=(coverage threads standin soak)
 update=no
 jobs=${JOBS:-$(nproc)}
 logs=build/logs
@@ -67,7 +67,13 @@ stage_wheel() { # pip wheel ., which uses no CUDA toolkit and compiles nothing a
 }
 
 # For stages that read sources: gpushare itself may be out of date.
-ensure_test_tools() { [[ -x $venv/bin/ruff && -x $venv/bin/clang-format && -x $venv/bin/lint-imports ]] || ensure_installed test; }
+ensure_test_tools() {
+  local tool complete=yes
+  for tool in ruff clang-format lint-imports mypy; do
+    [[ -x $venv/bin/$tool ]] || complete=no
+  done
+  [[ $complete == yes ]] || ensure_installed test
+}
 
 stage_stubs() { # _core.pyi matches the compiled module
   ensure_installed test
@@ -97,21 +103,35 @@ stage_format() { # ruff format and clang-format
   fi
 }
 
-stage_lint() { # ruff check, and the layers of the Python package
+stage_lint() { # ruff check, the layers of the Python package, and that the sources stay readable
   ensure_test_tools
   ruff check
   PYTHONPATH=python lint-imports
+  python tools/house_checks.py
 }
 
-# At most 16 processes of pytest: a container may have fewer processors than nproc reports, and each takes about 200 MB.
+stage_types() { # mypy: the types of the Python package
+  ensure_test_tools
+  mypy
+}
 
-stage_pytest() { # tests/py and tests/cuda, including those that run kernels on the PTX interpreter
+# run_pytest [OPTION...]: builds what the tests in Python run, and runs them. At most 16 processes of pytest: a container
+# may have fewer processors than nproc reports, and each takes about 200 MB.
+run_pytest() {
   ensure_installed test
   cmake --preset release
   cmake --build --preset release -j "$jobs" --target gpushare_ptx_run gpushare_stand_in_gpu \
     gpushare_cuda_tests gpushare_intercepted_program
+  GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --maxprocesses 16 --dist loadgroup "$@"
+}
+
+stage_pytest() { # tests/py and tests/cuda, including those that run kernels on the PTX interpreter
+  run_pytest
   build/release/gpushare_cuda_tests --gtest_brief=1
-  GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --maxprocesses 16 --dist loadgroup
+}
+
+stage_coverage() { # tests/py, and which lines of python/gpushare they run in their own processes (twice the time)
+  run_pytest --timeout 300 --cov=gpushare --cov-report=term-missing:skip-covered
 }
 
 stage_standin() { # all tests of tests/py/gpu on the stand-in GPU, which takes minutes
@@ -176,10 +196,11 @@ usage() {
   echo "These run only when named: ${more_stages[*]}."
 }
 
-# summary_of LOG: the number of passed tests; empty if the log has none.
+# summary_of LOG: the number of passed tests, and the share of lines that they ran; empty if the log has none.
 summary_of() {
   grep -E '[0-9]+ passed' "$1" | tail -n 1 | tr -d = | grep . ||
     awk '/^\[  PASSED  \]/ { count += $4 } END { if (count) print count " passed" }' "$1"
+  sed -n 's/^TOTAL .* \([0-9.]*%\)$/line coverage \1/p' "$1"
 }
 
 # run_stage STAGE: one line when it passes; the end of its log when it fails.
@@ -199,7 +220,7 @@ run_stage() {
     printf '\n%s\n' "Stage '$stage' failed (status $status). Full log: $log. Once fixed: ./test.sh $stage"
     exit 1
   fi
-  printf 'passed %4d s  %s\n' $((SECONDS - start)) "$(summary_of "$log")"
+  printf 'passed %4d s  %s\n' $((SECONDS - start)) "$(summary_of "$log" | paste -sd ' ')"
 }
 
 named=()

@@ -11,8 +11,10 @@ from messages import raises_naming
 import gpushare as gs
 from gpushare.plots.labels import label_points, overlap, spread_apart
 from gpushare.plots.palette import application_colours
+from gpushare.plots.policies import draw_policies
 from gpushare.plots.residency import binned, residency
 from gpushare.plots.staircase import staircase
+from gpushare.plots.tradeoff import draw_tradeoff
 from gpushare.results.words import duration, plain, shortened, time_unit
 
 PAIRS = gs.bundled_workload("ercbench").pairs()
@@ -253,6 +255,16 @@ def test_every_plot_draws_on_given_axes(pair):
     for plot in [*plots, pair.run().plot.timeline, pair.run().plot.staircase]:
         _, ax = pyplot.subplots()
         assert plot(ax=ax) is ax
+
+
+@pytest.mark.parametrize("draw", [draw_tradeoff, draw_policies])
+def test_plots_with_labels_draw_on_the_axes_of_a_subfigure(pair, draw):
+    from matplotlib import pyplot
+
+    left, _ = pyplot.figure().subfigures(1, 2)
+    ax = left.subplots()
+    assert draw(pair, ax=ax) is ax
+    assert ax.texts
 
 
 def test_words():

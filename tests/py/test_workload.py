@@ -116,6 +116,11 @@ def test_a_model_takes_blocks_alone(kernel):
         gs.Launch(kernel)
 
 
+def test_the_cuda_part_of_a_launch_of_a_model_is_refused(kernel):
+    with raises_naming(gs.InvalidInput, kernel.name):
+        _ = gs.Launch(kernel, 5).cuda
+
+
 def test_two_kernels_of_one_name_cannot_be_written(kernel):
     from dataclasses import replace
 

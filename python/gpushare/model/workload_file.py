@@ -53,8 +53,9 @@ def _workload(table: WorkloadTable, folder: Path) -> Workload:
         with at_key("kernel", place, "name"):
             require(kernel.name not in kernels, f"kernel {kernel.name!r} is described twice")
         with at_key("kernel", place):
-            is_cuda = isinstance(kernel, CudaTable)
-            kernels[kernel.name] = _cuda(kernel, folder) if is_cuda else KernelModel(**kernel.model_dump())
+            kernels[kernel.name] = (
+                _cuda(kernel, folder) if isinstance(kernel, CudaTable) else KernelModel(**kernel.model_dump())
+            )
     applications = []
     for place, application in enumerate(table.applications):
         with at_key("application", place):

@@ -73,7 +73,7 @@ class SessionApplication:
             priority=self._first_priority,  # the trace has the later ones
             weight=self.terms.weight,
             deadline_ns=self.terms.deadline_ns,
-            floor=self.terms.floor,
+            min_speed=self.terms.min_speed,
             latency_ns=self.terms.latency_ns,
         )
 

@@ -10,7 +10,7 @@ namespace gpushare {
 
 class DrainHistory {
  public:
-  /// Of a slice that begins now. One that holds all blocks of the launch so far is `from_the_start`.
+  /// For a slice that begins now. A slice with all blocks of the launch so far is `from_the_start`.
   DrainHistory(const RunningLaunch& launch, Time now, bool from_the_start);
 
   /// Blocks that ended; the launch includes them.

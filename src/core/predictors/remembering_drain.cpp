@@ -7,7 +7,7 @@ namespace gpushare {
 namespace {
 
 constexpr double between_forecasts = 1.0 / 64;
-/// Of the launch's time: where less was said to remain, a factor says nothing.
+/// Share of the launch's time: where less was predicted to remain, a factor means nothing.
 constexpr double least_remaining = 0.02;
 
 }  // namespace
@@ -27,7 +27,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
     if (launch.unfinished() == 0) learn(launch, event.time);
     if (std::ranges::find(reported_, launch.id) == reported_.end()) reported_.push_back(launch.id);
   }
-  // Before all reports of a look are in, they tell of some SMs only; a policy may be woken between them.
+  // Until all reports of a poll are in, they cover some SMs only; a policy may be woken between them.
   if (event.next_is_known || event.kind == EventKind::DeadlineReached) return;
   for (const OperationId id : reported_) {
     const RunningLaunch* launch = state.find(id);

@@ -3,11 +3,11 @@
 // it was told by those: that first blocks take longer than the rest, or late ones, or that the last wave is not full.
 // It is a factor, by how much of the launch is done, so that it holds at whatever rate the launch runs now.
 //
-// It learns from launches beside which it heard of nobody who came or went, since else what remained says what others
-// did; when a launch had no block at all does not count. Kernels are known by their names, as everywhere.
+// It learns from launches beside which no other launch arrived or ended, since otherwise the remaining time depends on
+// the others; time in which a launch had no block at all does not count. Kernels are known by their names, as everywhere.
 //
 // Suits: kernels that are launched again and again. Fails: where another part of the grid takes long each time, and
-// after launches whose quotas changed while nobody came or went.
+// after launches whose quotas changed while no launch arrived or ended.
 #pragma once
 
 #include <map>

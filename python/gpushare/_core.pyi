@@ -105,10 +105,11 @@ __all__: list[str] = [
     "WorkerGone",
     "WorkerTrial",
     "average_normalized_turnaround",
-    "best_division",
+    "best_allocation",
     "called_functions",
     "can_share_an_sm",
     "check_predictions",
+    "co_run_speeds",
     "cuda_device_count",
     "cuda_driver_version",
     "demand_alone",
@@ -157,7 +158,6 @@ __all__: list[str] = [
     "skip_exit_handlers",
     "slate_coruns",
     "solvers",
-    "speeds_together",
     "split_block_time",
     "staircase_runtime",
     "strict_fairness",
@@ -530,11 +530,11 @@ class Application:
     @property
     def deadline_ns(self) -> int | None: ...
     @property
-    def min_speed(self) -> float | None: ...
-    @property
     def latency_ns(self) -> int | None: ...
     @property
     def memory_bytes(self) -> int: ...
+    @property
+    def min_speed(self) -> float | None: ...
     @property
     def name(self) -> str: ...
     @property
@@ -657,8 +657,6 @@ class RunningLaunch:
     @property
     def done(self) -> int: ...
     @property
-    def min_speed(self) -> float | None: ...
-    @property
     def id(self) -> int: ...
     @property
     def kernel(self) -> str: ...
@@ -666,6 +664,8 @@ class RunningLaunch:
     def latency_ns(self) -> int | None: ...
     @property
     def max_residency(self) -> int: ...
+    @property
+    def min_speed(self) -> float | None: ...
     @property
     def priority(self) -> int: ...
     @property
@@ -2463,7 +2463,7 @@ class ProgramPort:
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
 ) -> float: ...
-def best_division(
+def best_allocation(
     device: Device,
     kernels: collections.abc.Sequence[KernelModel],
     *,
@@ -2491,6 +2491,20 @@ def can_share_an_sm(
 def check_predictions(trace: Trace, device: Device, workload: CoreWorkload) -> dict:
     """
     Columns launch, sm, actual_ns and the predictions of each model in ns; one row per launch and SM.
+    """
+
+def co_run_speeds(
+    device: Device,
+    kernels: collections.abc.Sequence[KernelModel],
+    groups: collections.abc.Sequence[
+        tuple[
+            typing.SupportsInt | typing.SupportsIndex,
+            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        ]
+    ],
+) -> list[float]:
+    """
+    Every kernel's speed relative to that alone under this allocation, by the contention model.
     """
 
 def cuda_device_count() -> int:
@@ -2768,20 +2782,6 @@ def slate_coruns(device: Device, running: Launch, candidate: Launch) -> bool:
     """
 
 def solvers() -> list[str]: ...
-def speeds_together(
-    device: Device,
-    kernels: collections.abc.Sequence[KernelModel],
-    groups: collections.abc.Sequence[
-        tuple[
-            typing.SupportsInt | typing.SupportsIndex,
-            collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
-        ]
-    ],
-) -> list[float]:
-    """
-    Every kernel's speed relative to that alone, where the SMs hold these blocks; by the contention model.
-    """
-
 def split_block_time(
     mean_block_time_ns: typing.SupportsInt | typing.SupportsIndex,
     max_residency: typing.SupportsInt | typing.SupportsIndex,

@@ -111,8 +111,8 @@ Read read(std::string_view text) {
     const bool is_for_turnaround =
         entry->solver != "arrival" && ordering.settings.window.objective != Objective::Makespan;
     ordering.pieces = piece_options(options, is_for_turnaround);
-    ordering.search_time = options.time("search_ns", "time of a search on a GPU", Duration(500'000), Duration(1000),
-                                        Duration(1'000'000'000'000));
+    ordering.search_time = options.duration("search_ns", "time of a search on a GPU", Duration(500'000), Duration(1000),
+                                            Duration(1'000'000'000'000));
   }
   options.require_all_known();
   ordering.options = options.described();

@@ -33,8 +33,8 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
       "how an application is classified: by stalling SMs, by its profile, or by equations 1 and 2 of the paper",
       {"on-line", "off-line", "equations"});
   const Duration window =
-      options.time("window_ns", "length of a warm-up and of a measurement; left out: 20,000 cycles, at least 25 us",
-                   Duration(0), Duration(1000), Duration(1'000'000'000));
+      options.duration("window_ns", "length of a warm-up and of a measurement; left out: 20,000 cycles, at least 25 us",
+                       Duration(0), Duration(1000), Duration(1'000'000'000));
   return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
                              : mode == "power" ? SearchMode::Power
                                                : SearchMode::Performance,

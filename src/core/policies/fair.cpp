@@ -69,10 +69,10 @@ class Fair : public Policy {
 
 std::unique_ptr<Policy> make_fair(const PolicyOptions& options) {
   return std::make_unique<Fair>(
-      options.time("period_ns", "how often the SM parts are corrected", Duration(2'000'000), Duration(10'000),
-                   Duration(1'000'000'000'000)),
-      options.time("patience_ns", "how long a place is kept between two launches of an application", Duration(60'000),
-                   Duration(0), Duration(1'000'000'000)));
+      options.duration("period_ns", "how often the SM parts are corrected", Duration(2'000'000), Duration(10'000),
+                       Duration(1'000'000'000'000)),
+      options.duration("patience_ns", "how long a place is kept between two launches of an application",
+                       Duration(60'000), Duration(0), Duration(1'000'000'000)));
 }
 
 }  // namespace gpushare

@@ -4,8 +4,7 @@
 // launch: the one with the highest priority, equals in order of arrival.
 //
 // Options: blocks=K; or delay_ns, how long a slice may take, from which K follows by the mean time of the launch's
-// blocks, with a full wave at least: fewer blocks at a time would take as long. A launch without an ended block, or
-// with blocks that took no time, is in its first slice.
+// blocks, a full wave at least. A launch without an ended block, or with blocks of no time, is in its first slice.
 //
 // Suits: comparison; preemption at block boundary is better in every case. Fails: short slices leave SMs idle at the
 // end of each, and every slice is a new launch; long ones make all others wait.
@@ -22,8 +21,8 @@ class Pkm : public Policy {
   explicit Pkm(const PolicyOptions& options)
       : blocks_(
             options.whole("blocks", "blocks of a slice; left out: they follow from delay_ns", 0, 1, 1'000'000'000'000)),
-        delay_ns_(nanoseconds(options.time("delay_ns", "how long a slice may take", Duration(1'000'000), Duration(1000),
-                                           Duration(1'000'000'000)))) {
+        delay_ns_(nanoseconds(options.duration("delay_ns", "how long a slice may take", Duration(1'000'000),
+                                               Duration(1000), Duration(1'000'000'000)))) {
     options.require_not_both("blocks", "delay_ns");
   }
 

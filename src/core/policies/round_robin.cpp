@@ -90,10 +90,10 @@ class RoundRobin : public Policy {
 }  // namespace
 
 std::unique_ptr<Policy> make_round_robin(const PolicyOptions& options) {
-  const Duration quantum = options.time("quantum_ns", "the time for which one application has the GPU",
-                                        Duration(2'000'000), Duration(1000), Duration(1'000'000'000'000));
-  const Duration patience = options.time("patience_ns", "how long an application keeps the GPU without a launch",
-                                         Duration(50'000), Duration(0), Duration(1'000'000'000));
+  const Duration quantum = options.duration("quantum_ns", "the time for which one application has the GPU",
+                                            Duration(2'000'000), Duration(1000), Duration(1'000'000'000'000));
+  const Duration patience = options.duration("patience_ns", "how long an application keeps the GPU without a launch",
+                                             Duration(50'000), Duration(0), Duration(1'000'000'000));
   return std::make_unique<RoundRobin>(quantum, patience);
 }
 

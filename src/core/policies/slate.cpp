@@ -75,8 +75,8 @@ class Slate : public Policy {
 std::unique_ptr<Policy> make_slate(const PolicyOptions& options) {
   const auto together = static_cast<std::size_t>(options.whole("together", "launches side by side, at most", 2, 1, 64));
   const Duration patience =
-      options.time("patience_ns", "how long a place is kept for the next launch of its application", Duration(50'000),
-                   Duration(0), Duration(1'000'000'000));
+      options.duration("patience_ns", "how long a place is kept for the next launch of its application",
+                       Duration(50'000), Duration(0), Duration(1'000'000'000));
   const bool is_balance =
       options.word("sizes", "what the SM ranges are sized for", {"throughput", "balance"}) == "balance";
   const bool leaves_rest = options.word("rest", "does the queue wait, or get the SM room that the launches leave",

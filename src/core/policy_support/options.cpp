@@ -105,8 +105,8 @@ std::int64_t PolicyOptions::whole(const std::string& key, std::string_view meani
   return static_cast<std::int64_t>(value);
 }
 
-Duration PolicyOptions::time(const std::string& key, std::string_view meaning, Duration otherwise, Duration least,
-                             Duration most) const {
+Duration PolicyOptions::duration(const std::string& key, std::string_view meaning, Duration otherwise, Duration least,
+                                 Duration most) const {
   return Duration(std::llrint(number(key, meaning, nanoseconds(otherwise), nanoseconds(least), nanoseconds(most))));
 }
 

@@ -43,8 +43,8 @@ class PolicyOptions {
                      std::int64_t most) const;
 
   /// A time in nanoseconds, rounded to whole ones; its key ends in _ns.
-  Duration time(const std::string& key, std::string_view meaning, Duration otherwise, Duration least,
-                Duration most) const;
+  Duration duration(const std::string& key, std::string_view meaning, Duration otherwise, Duration least,
+                    Duration most) const;
 
   /// Throws InvalidInput where both options are given: one follows from the other.
   void require_not_both(const std::string& key, const std::string& other) const;

@@ -21,9 +21,9 @@ namespace gpushare {
 
 /// The option that every policy has; `usual` where it is not given.
 inline Duration whole_up_to(const PolicyOptions& options, Duration usual) {
-  return options.time("whole_up_to_ns",
-                      "launches predicted to end within this time run as they were written; left out: none", usual,
-                      Duration(0), Duration(1'000'000'000));
+  return options.duration("whole_up_to_ns",
+                          "launches predicted to end within this time run as they were written; left out: none", usual,
+                          Duration(0), Duration(1'000'000'000));
 }
 
 class WholeUpTo : public Policy {

@@ -21,8 +21,8 @@ CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
                                           "of an equal part, or none with caution=yes and equal weights",
                                           no_min_speed, 0, 1);
   return {
-      .classifier = {.small = options.time("small_ns", "launches that take less alone go first and move no other",
-                                           Duration(30'000), Duration(0), longest_option),
+      .classifier = {.small = options.duration("small_ns", "launches that take less alone go first and move no other",
+                                               Duration(30'000), Duration(0), longest_option),
                      .min_speed = min_speed == no_min_speed ? std::nullopt : std::optional(min_speed)},
       .sets = {.bounds = {.antt = options.number("antt", "bound of the mean slowdown; left out: none",
                                                  std::numeric_limits<double>::infinity(), 1, 1e9)},
@@ -35,11 +35,11 @@ CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
                                              "share of the time in which other allocations are measured; left out: "
                                              "0.25, or 0.02 where SMs cannot be shared or a speed is promised",
                                              ProbeOptions::automatic, 0, 0.5),
-                          .window = options.time("probe_ns", "length of the first measuring window of a probe",
-                                                 Duration(2'000'000), Duration(1000), longest_option)}},
-      .patience = options.time("patience_ns", "how long a slot is kept between two launches of an application",
-                               Duration(60'000), Duration(0), longest_option),
-      .patience_with_latency_bound = options.time(
+                          .window = options.duration("probe_ns", "length of the first measuring window of a probe",
+                                                     Duration(2'000'000), Duration(1000), longest_option)}},
+      .patience = options.duration("patience_ns", "how long a slot is kept between two launches of an application",
+                                   Duration(60'000), Duration(0), longest_option),
+      .patience_with_latency_bound = options.duration(
           "reserve_ns", "how long a slot or SM headroom is kept for an application with a latency bound or a priority",
           Duration(5'000'000), Duration(0), longest_option)};
 }

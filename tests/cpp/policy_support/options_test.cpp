@@ -45,7 +45,8 @@ TEST(PolicyOptions, AValueOutOfRangeIsRefusedWithTheRange) {
 
 TEST(PolicyOptions, LongNumbersMayHaveExponentsAndUnderscoresBetweenDigits) {
   const auto period = [](const std::string& text) {
-    return PolicyOptions("fair:period_ns=" + text).time("period_ns", "a time", Duration(1), Duration(0), Duration(1'000'000'000));
+    return PolicyOptions("fair:period_ns=" + text)
+        .time("period_ns", "a time", Duration(1), Duration(0), Duration(1'000'000'000));
   };
   for (const char* text : {"2000000", "2e6", "2_000_000", "2_0e5", "2_000_000.4"}) {
     EXPECT_EQ(period(text), Duration(2'000'000)) << text;
@@ -57,8 +58,9 @@ TEST(PolicyOptions, LongNumbersMayHaveExponentsAndUnderscoresBetweenDigits) {
 
 TEST(PolicyOptions, ATimeIsInNanosecondsAndRounded) {
   const PolicyOptions options("fair:given=7.6");
-  EXPECT_EQ(options.time("given", "a time", Duration(1), Duration(0), Duration(10)), Duration(8));
-  EXPECT_EQ(options.time("left_out", "a time", Duration(60'000), Duration(0), Duration(1'000'000)), Duration(60'000));
+  EXPECT_EQ(options.duration("given", "a time", Duration(1), Duration(0), Duration(10)), Duration(8));
+  EXPECT_EQ(options.duration("left_out", "a time", Duration(60'000), Duration(0), Duration(1'000'000)),
+            Duration(60'000));
 }
 
 TEST(PolicyOptions, AWholeNumberHasNoFraction) {

@@ -46,7 +46,7 @@ TEST(PolicyOptions, AValueOutOfRangeIsRefusedWithTheRange) {
 TEST(PolicyOptions, LongNumbersMayHaveExponentsAndUnderscoresBetweenDigits) {
   const auto period = [](const std::string& text) {
     return PolicyOptions("fair:period_ns=" + text)
-        .time("period_ns", "a time", Duration(1), Duration(0), Duration(1'000'000'000));
+        .duration("period_ns", "a time", Duration(1), Duration(0), Duration(1'000'000'000));
   };
   for (const char* text : {"2000000", "2e6", "2_000_000", "2_0e5", "2_000_000.4"}) {
     EXPECT_EQ(period(text), Duration(2'000'000)) << text;

@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 from gpushare.printable import printable
 
@@ -43,9 +44,9 @@ class JsonLines(logging.Formatter):
 class Lines(logging.Formatter):
     """Plain lines."""
 
-    def formatException(self, ei: object) -> str:  # noqa: N802 - logging's own name
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's own name
         """The traceback, cut."""
-        return printable(cut(super().formatException(ei)), lines=True)  # type: ignore[arg-type]
+        return printable(cut(super().formatException(ei)), lines=True)
 
 
 class Bearable(logging.Filter):

@@ -90,7 +90,7 @@ class Compiler:
                 if pipe is not None:
                     pipe.close()
             self._process.returncode = 0  # The parent process waits for it.
-        self.__init__()  # type: ignore[misc]
+        self.__init__()  # type: ignore[misc] # as new, and the class has no subclass
 
     def _request(self, verb: str, **arguments: Any) -> Any:
         with self._lock:

@@ -61,7 +61,13 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 def _model_to_dict(kernel: KernelModel) -> dict[str, Any]:
     defaults = {field.name: field.default for field in fields(KernelModel)}
-    return {name: value for name, value in asdict(kernel).items() if value != defaults[name]}
+    return _plain({name: value for name, value in asdict(kernel).items() if value != defaults[name]})
+
+
+def _plain(data: dict[str, Any]) -> dict[str, Any]:
+    """The same with times of whole nanoseconds as integers: equal times have one text, 1000 and not 1000.0."""
+    times = {name: value for name, value in data.items() if name.endswith("_ns") and float(value).is_integer()}
+    return data | {name: int(value) for name, value in times.items()}
 
 
 def _cuda_to_dict(kernel: Kernel, name: str) -> dict[str, Any]:
@@ -78,9 +84,7 @@ def _application_to_dict(application: Application, names: dict[KernelModel | Ker
     memory = {"memory_bytes": application.memory_bytes} if application.memory_bytes else {}
     return {
         "name": application.name,
-        "arrival_ns": application.arrival_ns,
-        "priority": application.priority,
-        **application.terms.given,
+        **_plain({"arrival_ns": application.arrival_ns, "priority": application.priority, **application.terms.given}),
         **memory,
         **({"owner": application.owner} if application.owner else {}),
         "operations": [
@@ -99,7 +103,7 @@ def _repeated(data: dict[str, Any], times: int) -> list[dict[str, Any]]:
 
 
 def _operation_to_dict(operation: Operation, names: dict[KernelModel | Kernel, str]) -> dict[str, Any]:
-    return _work_to_dict(operation, names) | _pace_to_dict(operation.pace)
+    return _plain(_work_to_dict(operation, names) | _pace_to_dict(operation.pace))
 
 
 def _pace_to_dict(pace: HostPace) -> dict[str, float]:

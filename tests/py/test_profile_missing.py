@@ -183,7 +183,7 @@ def test_runs_come_after_profiles(gpu, measured):
         warnings.simplefilter("always")
         result = gs.compare(workload(launch(), launch("in_turn")), ["fifo"], profile_missing=True)
     assert [run.seed for run in result.runs] == [1]
-    assert [str(each.message).partition(":")[0] for each in said] == ["'in_turn' has no profile"]
+    assert [str(each.message).partition(":")[0] for each in said] == ["'in_turn' is left without a profile"]
     assert gs.run(workload(launch(grid=5)), "fifo", profile_missing=True).seed == 1
     assert len(measured) == 1
 
@@ -221,7 +221,7 @@ def test_the_command_line(gpu, measured, call, command, monkeypatch, tmp_path):
     (tmp_path / "mine.toml").write_text(FILE)
     said = call(*command, "mine.toml", "--profile-missing").stderr
     assert said == (
-        "gpushare: 'in_turn' has no profile: its results depend on earlier launches, through turn, deep::sums\n"
+        "gpushare: 'in_turn' is left without a profile: its results depend on earlier launches, through turn, deep::sums\n"
     )
     assert [each.kernel.name for each in measured] == ["scale"]
 

@@ -212,7 +212,7 @@ with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     result = gs.compare(pair, ["slate", "hardware-streams"], profile_missing=True)
 (left,) = said
-assert "'increment' has no profile: it runs as a whole" in str(left.message), left
+assert "'increment' is left without a profile: it runs as a whole" in str(left.message), left
 assert result.policies == ["slate", "hardware-streams"], result.errors
 known = gs.profile_of(spin.kernel, 64, "cuda:0")
 assert known.against_sms is not None

@@ -221,7 +221,8 @@ def test_the_command_line(gpu, measured, call, command, monkeypatch, tmp_path):
     (tmp_path / "mine.toml").write_text(FILE)
     said = call(*command, "mine.toml", "--profile-missing").stderr
     assert said == (
-        "gpushare: 'in_turn' is left without a profile: its results depend on earlier launches, through turn, deep::sums\n"
+        "gpushare: 'in_turn' is left without a profile: its results depend on earlier launches, through turn, "
+        "deep::sums\n"
     )
     assert [each.kernel.name for each in measured] == ["scale"]
 

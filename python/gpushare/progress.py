@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
@@ -27,6 +28,8 @@ def tracked(items: Iterable[Item], total: int, what: str, show: bool | None = No
     if not (is_seen if show is None else show):
         yield from items
         return
-    from tqdm.auto import tqdm  # its import takes a tenth of a second, which most calls do not need
+    with warnings.catch_warnings():  # without ipywidgets the bar in a notebook is text, which needs no warning
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm  # its import takes a tenth of a second, which most calls do not need
 
     yield from tqdm(items, what, total, leave=False, dynamic_ncols=True, delay=0 if show else 1)

@@ -155,19 +155,19 @@ class SessionDevice(ABC):
 
     @abstractmethod
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
-        """How long these launches take one after the other, with nobody else there."""
+        """The time of these launches one after the other, without other work on the device."""
 
     @abstractmethod
     def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:
-        """What is to be kept of how a run was made; nothing for one that can be made again anywhere."""
+        """The conditions of a measured run; None for a simulated one, which can be repeated."""
 
     @abstractmethod
     def check(self) -> None:
-        """Called when a session has failed or been closed: gives up a device that cannot be used any more."""
+        """Called when a session has failed or been closed: stops using a device that is lost."""
 
     @abstractmethod
     def forget(self) -> None:
-        """Called when a session is over: its kernels' variables go."""
+        """Called at the end of a session: frees the variables of its kernels."""
 
 
 class ServedDevice(ABC):
@@ -217,10 +217,13 @@ class ServedDevice(ABC):
         code: LoadedCode | None,
         released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
+        """Registers the kernel with this block in the port.
+
+        Returns:
+            Its handle there, and its parameters; None where arguments are not checked.
 
         Raises:
-            InvalidInput: this device cannot run it so.
+            InvalidInput: this device cannot run it with this block.
             CompileError: it does not compile.
         """
 
@@ -244,7 +247,7 @@ class ServedDevice(ABC):
 
     @abstractmethod
     def address_of(self, array: DeviceArray) -> int:
-        """What kernels are given; on a simulated device nothing looks at it."""
+        """The address that kernels get; not used on a simulated device."""
 
 
 def is_ordering(name: str) -> bool:

@@ -48,11 +48,6 @@ class Attachment:
         self._link = self._joined()
         threading.Thread(target=self._keep, name="gpushare run", daemon=True).start()
 
-    @property
-    def is_attached(self) -> bool:
-        """Whether a server schedules the program at present."""
-        return not self._lost.is_set()
-
     def status(self) -> dict[str, Any] | None:
         """The server's data about the program; None without a server."""
         try:

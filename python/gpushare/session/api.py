@@ -17,11 +17,11 @@ class SessionApi(ABC):
     """Applications share a device, launch by launch as they come. It is closed at the end of a ``with`` block.
 
     :class:`gpushare.Session` is one whose applications are of this process, :func:`gpushare.connect` returns one whose
-    device is a server's, and is shared with other processes.
+    device belongs to a server, which shares it with other processes.
 
     Attributes:
-        device: that it is of.
-        policy: that decides now.
+        device: the device of the session.
+        policy: the present policy.
     """
 
     device: Any
@@ -46,13 +46,13 @@ class SessionApi(ABC):
 
         Args:
             name: unique within the session.
-            priority: larger is more urgent, for policies that look at it.
+            priority: larger is more urgent, for policies with priorities.
             weight: share of the GPU, for weighted policies.
             deadline_ns: when it should have ended, in nanoseconds after its first launch. A first launch that misses
                 it even alone, by its profile, is refused; whether others do, ``status`` and the run say.
             min_speed: the share of its speed alone that it is to keep beside others, at most 1.
-            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused as a
-                deadline is. They go first where it takes that: for who may ask for a priority above 0.
+            latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused like
+                a deadline. Its launches go first where the bound needs it, so it needs the right to priorities above 0.
 
         Raises:
             InvalidInput: the name is taken, or a value is out of range or not permitted.
@@ -102,11 +102,11 @@ class SessionApi(ABC):
 
     @abstractmethod
     def status(self) -> Any:
-        """What is going on at this moment."""
+        """The present state."""
 
     @abstractmethod
     def history(self, seconds: float) -> Any:
-        """What the last seconds brought for this session's applications: launches, quotas and SMs."""
+        """Launches, quotas and SMs of this session's applications in the last seconds."""
 
     @abstractmethod
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Any:

@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-// Chosen on the runs that docs/srtf.md, "On silicon", shows; it says what other values do.
+// Chosen on recorded runs; docs/results/predictors.md shows them, and the results of other values.
 constexpr double fall_kept = 0.3;
 constexpr double overdue = 1.1;
 constexpr double done_of_overdue = 0.25;

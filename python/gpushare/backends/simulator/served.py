@@ -53,7 +53,7 @@ class ServedSimulator(ServedDevice):
         code: LoadedCode | None,
         released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Makes the port know its model with this block; nothing looks at its parameters."""
+        """Registers the kernel's model with this block in the port; its arguments are not checked."""
         if isinstance(kernel, KernelModel):
             of_model(kernel, 1, block, shared_bytes)
         return port.add_model(self.model(kernel, block, shared_bytes, code), alone, *released), None
@@ -74,5 +74,5 @@ class ServedSimulator(ServedDevice):
         return allocate(self._memory, shape, dtype)
 
     def address_of(self, array: DeviceArray) -> int:
-        """0: nothing looks at it."""
+        """0: simulated kernels use no address."""
         return 0

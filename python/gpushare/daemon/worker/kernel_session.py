@@ -50,10 +50,13 @@ class KernelSession(ServedSession):
         code: LoadedCode | None,
         released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Makes the port know it with this block: its handle there, and its parameters, where somebody looks at them.
+        """Registers the kernel with this block in the port.
+
+        Returns:
+            Its handle there, and its parameters; None where arguments are not checked.
 
         Raises:
-            InvalidInput: this device cannot run it so.
+            InvalidInput: this device cannot run it with this block.
             CompileError: it does not compile.
         """
         return self._on.add_kernel(port, kernel, block, shared_bytes, alone, code, released)
@@ -87,7 +90,7 @@ class KernelSession(ServedSession):
         return self._on.zeros(shape, dtype)
 
     def address_of(self, array: DeviceArray) -> int:
-        """What kernels are given; on a simulated device nothing looks at it."""
+        """The address that kernels get; not used on a simulated device."""
         return self._on.address_of(array)
 
     def load(self, kernel: Kernel, code: LoadedCode | None) -> _core.KernelCode | None:

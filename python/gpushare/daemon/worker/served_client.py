@@ -28,7 +28,7 @@ from gpushare.daemon.worker.served_kernels import ServedKernels
 if TYPE_CHECKING:
     from gpushare.daemon.worker.worker import Worker
 
-LOG = logging.getLogger("gpushare.daemon.client")
+LOG = logging.getLogger("gpushare.daemon.worker.served_client")
 LONGEST_WAIT_S = 3600.0
 
 

@@ -14,7 +14,6 @@ from gpushare.suite.suite_kernel import Size, SuiteKernel
 
 THREADS = 128
 PARTICLES = 100
-MOST_NEIGHBOURS = 27
 BOXES_PER_SIDE = {"small": 3, "large": 14}
 SHARPNESS = np.float32(4.0)
 TOLERANCE = 1e-3

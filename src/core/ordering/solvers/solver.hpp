@@ -34,8 +34,6 @@ struct OrderedTasks {
   std::int64_t nodes = 0;     ///< tasks appended to partial orders on the way
 
   bool is_proven_best() const { return lower_bound_ns >= cost_ns; }
-  /// Bound of the relative difference of the order's cost from the best.
-  double gap_ratio() const { return cost_ns > 0 ? (cost_ns - lower_bound_ns) / cost_ns : 0; }
 };
 
 class Solver {

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import gpushare as gs
-from gpushare.daemon.client import recovery
+from gpushare.daemon.client import replay_log
 from gpushare.daemon.client.array import ArrayState
 from gpushare.daemon.client.job import DaemonJob
-from gpushare.daemon.client.recovery import ReplayLog, Upload
+from gpushare.daemon.client.replay_log import ReplayLog, Upload
 
 
 def durable():
@@ -167,7 +167,7 @@ def test_a_repetition_is_suspected_in_the_name_of_the_job_that_it_repeats():
 
 
 def test_the_log_does_not_grow_for_ever(log, monkeypatch):
-    monkeypatch.setattr(recovery, "MOST_STEPS", 100)
+    monkeypatch.setattr(replay_log, "MOST_STEPS", 100)
     array, untouched = durable(), durable()
     log.uploaded(untouched, None)
     log.uploaded(array, None)

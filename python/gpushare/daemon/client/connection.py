@@ -15,8 +15,8 @@ from gpushare.checks import require
 from gpushare.daemon.client.array import ArrayState
 from gpushare.daemon.client.job import DaemonJob
 from gpushare.daemon.client.link import Link
-from gpushare.daemon.client.recovery import ReplayLog, replay
 from gpushare.daemon.client.registrations import Registered
+from gpushare.daemon.client.replay_log import ReplayLog, replay
 from gpushare.daemon.client.variable_places import VariablePlaces
 from gpushare.daemon.errors import DaemonGoneError, WorkerLostError
 from gpushare.daemon.protocol.limits import WELCOME_TIMEOUT_S

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links of this process and their threads: what becomes of them when it forks, and when the interpreter ends.
+"""The links of this process and their threads: how they end when it forks, and when the interpreter ends.
 
-A thread that comes back from the core to an interpreter that is gone ends the process: from waiting for jobs, and also
-from letting go of the port of a link that was closed before. So such threads have to be over before, and yet keep
-nobody from ending it.
+A thread that returns from the core into an interpreter that has ended crashes the process: after waiting for jobs, and
+after releasing the port of a closed link. So such threads have to end earlier, and must not delay the interpreter's end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client does again to have its durable arrays and idempotent jobs back after the loss of a worker.
+"""The log of a client's uploads and jobs, from which durable arrays are restored after the loss of a worker.
 
-It keeps what was done in order, uploads and jobs: done again in that order from the beginning, everything is as it was.
-What nobody needs any more is left out: uploads that later ones replaced, and jobs whose arrays are all gone.
+Replayed in order from the beginning, it gives the arrays the contents that they had. Uploads that later ones replaced,
+and jobs without a remaining array, are removed from it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ReplayLog:
         self._add(Upload(array, values))
 
     def can_replay(self, arrays: list[ArrayState], idempotent: bool) -> bool:
-        """Can a job on these arrays be run again? If not, nobody can say afterwards what they held."""
+        """Can a job on these arrays be run again? If not, their contents are unknown afterwards."""
         if not idempotent and not any(each.is_durable for each in arrays):
             return False
         with self._lock:

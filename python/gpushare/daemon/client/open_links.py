@@ -2,7 +2,7 @@
 """The links of this process and their threads: how they end when it forks, and when the interpreter ends.
 
 A thread that returns from the core into an interpreter that has ended crashes the process: after waiting for jobs, and
-after releasing the port of a closed link. So such threads have to end earlier, and must not delay the interpreter's end.
+after releasing the port of a closed link. So such threads have to end earlier, without delaying the interpreter's end.
 """
 
 from __future__ import annotations

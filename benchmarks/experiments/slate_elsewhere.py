@@ -43,8 +43,8 @@ POLICIES_ON_A_GPU = POLICIES | {
     MPS: "hardware-streams",
     WHOLE: "slate:rest=leftover:whole_up_to_ns=8e6",
 }
-"""On a GPU the baselines are the hardware's own: streams of one process are shared as MPS shares those of several. Left
-whole, launches are no workers, and nobody is resized within one."""
+"""On a GPU the baselines are the hardware's own: streams of one process share it as MPS lets several processes do.
+Launches left whole are originals, and are not resized."""
 SUITE = {
     "BS": "black_scholes",
     "GS": "gaussian_fan2",
@@ -128,8 +128,8 @@ def all_at_once(benchmarks: Workload, words: dict[str, str], device: str, repeat
 
 
 ALL_NOTE = (
-    "Not in the paper. Slate searches the queue for what goes with who runs, and keeps two side by side; an even split "
-    "runs all of them together and asks nobody."
+    "Not in the paper. Slate searches the queue for a launch that complements the running one, and keeps two side by "
+    "side; an even split runs all of them together."
 )
 
 

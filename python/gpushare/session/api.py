@@ -70,7 +70,7 @@ class SessionApi(ABC):
 
     @abstractmethod
     def load(self, kernel: Kernel) -> None:
-        """Compiles the kernel and loads it now rather than at its first launch: meanwhile, others stand still."""
+        """Compiles the kernel and loads it now rather than at its first launch; other launches may wait meanwhile."""
 
     @abstractmethod
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> Any:
@@ -91,12 +91,12 @@ class SessionApi(ABC):
 
     @abstractmethod
     def set_policy(self, policy: str) -> None:
-        """Another policy decides from now on; it is told what is going on, and nothing of what the last one learnt.
+        """Another policy decides from now on; it gets the present state, and nothing that the last one learnt.
 
         Raises:
             InvalidInput: there is no such policy, or it is an oracle.
-            PolicyError: it cannot serve an application that is there, or does not get along with what is going on. The
-                last one goes on then.
+            PolicyError: it cannot serve one of the present applications, or their present launches. The last policy
+                then stays.
             RefusedError: with a server, the user is not among its operators.
         """
 

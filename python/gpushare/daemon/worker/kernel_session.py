@@ -50,25 +50,13 @@ class KernelSession(ServedSession):
         code: LoadedCode | None,
         released: Released,
     ) -> tuple[int, list[dict[str, Any]] | None]:
-        """Registers the kernel with this block in the port.
-
-        Returns:
-            Its handle there, and its parameters; None where arguments are not checked.
-
-        Raises:
-            InvalidInput: this device cannot run it with this block.
-            CompileError: it does not compile.
-        """
+        """Registers the kernel in the port: :meth:`gpushare.backends.base.ServedDevice.add_kernel`."""
         return self._on.add_kernel(port, kernel, block, shared_bytes, alone, code, released)
 
     def model(
         self, kernel: Kernel | KernelModel, block: Extent, shared_bytes: int, code: LoadedCode | None
     ) -> _core.KernelModel:
-        """The kernel as policies see it.
-
-        Raises:
-            InvalidInput: a simulated device has no profile of it.
-        """
+        """The kernel as policies see it: :meth:`gpushare.backends.base.ServedDevice.model`."""
         return self._on.model(kernel, block, shared_bytes, code)
 
     def module_of(self, kernel: Kernel | KernelModel) -> str | None:

@@ -34,7 +34,7 @@ from gpushare.daemon.supervisor.places_by_user import PlacesByUser
 from gpushare.daemon.supervisor.while_used import WhileUsed
 from gpushare.daemon.supervisor.worker_process import WorkerProcess
 
-LOG = logging.getLogger("gpushare.daemon.supervisor.supervisor")
+LOG = logging.getLogger("gpushare.daemon.supervisor")
 
 
 class Supervisor:

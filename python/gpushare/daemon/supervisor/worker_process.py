@@ -19,7 +19,7 @@ from gpushare.daemon.protocol.limits import SEND_TIMEOUT_S
 from gpushare.daemon.protocol.wire import packed
 from gpushare.daemon.settings import Settings, to_dict
 
-LOG = logging.getLogger("gpushare.daemon.supervisor.supervisor")
+LOG = logging.getLogger("gpushare.daemon.supervisor")
 COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker.main")
 LONGEST_PAUSE_S = 10.0
 LIVED_WELL_S = 30.0

@@ -25,7 +25,7 @@ from gpushare.daemon.worker.watchdog import watch
 from gpushare.daemon.worker.worker import OpenSession, Worker
 from gpushare.files.toml_file import checked
 
-LOG = logging.getLogger("gpushare.daemon.worker.worker")
+LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_NO_DEVICE = 72
 """Exit status after an error in opening the device or the metrics port: another worker is not started at once."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from gpushare import _core
 from gpushare.daemon.protocol.arena import Arena
 
-LOG = logging.getLogger("gpushare.daemon.worker.worker")
+LOG = logging.getLogger("gpushare.daemon.worker")
 LARGEST_PART = 0.5
 """Part of the host's memory, for all clients together: pinned memory cannot be swapped out."""
 

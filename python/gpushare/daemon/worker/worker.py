@@ -35,7 +35,7 @@ from gpushare.daemon.worker.requests.handlers import HANDLERS
 from gpushare.daemon.worker.served_client import ServedClient
 from gpushare.files.toml_file import checked
 
-LOG = logging.getLogger("gpushare.daemon.worker.worker")
+LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_FAULT = 71
 """Exit status after a failure: the GPU is unusable in this process, but usable in another one."""
 TIME_TO_SAY_SO_S = 1.0

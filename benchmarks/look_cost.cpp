@@ -26,7 +26,7 @@ class Workers {
   explicit Workers(int sms)
       : orders_(static_cast<std::size_t>(sms), {.quota = workers_per_sm}), sms_(static_cast<std::size_t>(sms)) {}
 
-  WorkerLook next() {
+  PolledTables next() {
     for (WorkerSm& sm : sms_) {
       const auto tasks = static_cast<std::uint32_t>(3 + random_() % 5);
       sm.workers = workers_per_sm;
@@ -93,7 +93,7 @@ void look(benchmark::State& timing, std::string_view policy_name, Caches caches)
   double observing = 0;
   double delivering = 0;
   for (auto _ : timing) {
-    const WorkerLook seen = workers.next();
+    const PolledTables seen = workers.next();
     events.clear();
     now += Duration(50'000);
     if (caches == Caches::Cold) use_caches();

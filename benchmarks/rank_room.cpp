@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it costs to say how much room each launch may have, which the GPU's scheduler does at every plan and every look.
-#include "core/workers/rank_room.hpp"
+#include "core/residency/arbitrate.hpp"
 
 #include "scenario.hpp"
 
@@ -11,14 +11,14 @@ constexpr int on_hardware = 20;
 constexpr int blocks = 10;
 
 /// Small launches that want to be everywhere, of which the first ones have begun, each on SMs of its own.
-std::vector<RoomClaim> small_launches(const Device& device, int count) {
+std::vector<ResidencyRequest> small_launches(const Device& device, int count) {
   const auto sms = static_cast<std::size_t>(device.sms);
-  std::vector<RoomClaim> launches;
+  std::vector<ResidencyRequest> launches;
   for (int rank = 0; rank < count; ++rank) {
-    RoomClaim claim{.block = footprint(device, {.threads = 256}),
-                    .wanted = std::vector<int>(sms, 8),
-                    .present = std::vector<int>(sms, 0),
-                    .unclaimed = rank < on_hardware ? 0 : blocks};
+    ResidencyRequest claim{.block = footprint(device, {.threads = 256}),
+                           .wanted = std::vector<int>(sms, 8),
+                           .present = std::vector<int>(sms, 0),
+                           .unclaimed = rank < on_hardware ? 0 : blocks};
     for (int block = 0; rank < on_hardware && block < blocks; ++block) {
       claim.present[static_cast<std::size_t>(rank * blocks + block) % sms] = 1;
     }
@@ -27,7 +27,7 @@ std::vector<RoomClaim> small_launches(const Device& device, int count) {
   return launches;
 }
 
-RoomClaim large_launch(const Device& device, int present) {
+ResidencyRequest large_launch(const Device& device, int present) {
   const auto sms = static_cast<std::size_t>(device.sms);
   return {.block = footprint(device, {.threads = 256}),
           .wanted = std::vector<int>(sms, 8),
@@ -38,19 +38,19 @@ RoomClaim large_launch(const Device& device, int present) {
 /// Two that fill the GPU: the first one is coming, and the other one has to leave.
 void rank_room_of_large(benchmark::State& timing) {
   const Device device = device_of({});
-  const std::vector<RoomClaim> launches{large_launch(device, 0), large_launch(device, 8)};
-  for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
+  const std::vector<ResidencyRequest> launches{large_launch(device, 0), large_launch(device, 8)};
+  for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
 }
 BENCHMARK(rank_room_of_large)->Unit(benchmark::kMicrosecond);
 
 /// A small one that wants another division of the L1 cache comes before a large one that is everywhere.
 void rank_room_with_another_split(benchmark::State& timing) {
   const Device device = device_of({});
-  RoomClaim small = large_launch(device, 0);
+  ResidencyRequest small = large_launch(device, 0);
   small.unclaimed = blocks;
   small.split = Bytes{32 << 10};
-  const std::vector<RoomClaim> launches{small, large_launch(device, 8)};
-  for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
+  const std::vector<ResidencyRequest> launches{small, large_launch(device, 8)};
+  for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
 }
 BENCHMARK(rank_room_with_another_split)->Unit(benchmark::kMicrosecond);
 
@@ -58,7 +58,7 @@ BENCHMARK(rank_room_with_another_split)->Unit(benchmark::kMicrosecond);
 void rank_room_before_large(benchmark::State& timing) {
   const Device device = device_of({});
   const auto sms = static_cast<std::size_t>(device.sms);
-  std::vector<RoomClaim> launches;
+  std::vector<ResidencyRequest> launches;
   for (int rank = 0; rank < timing.range(0); ++rank) {
     launches.push_back({.block = footprint(device, {.threads = 256}),
                         .wanted = std::vector<int>(sms, 8),
@@ -70,15 +70,15 @@ void rank_room_before_large(benchmark::State& timing) {
   }
   launches.push_back(large_launch(device, 8));
   for (std::size_t sm = 0; sm < sms; sm += 2) launches.back().present[sm] = 7;  // as places come and go
-  for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
+  for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
 }
 BENCHMARK(rank_room_before_large)->Arg(1)->Arg(10)->Arg(20)->Unit(benchmark::kMicrosecond);
 
 /// A queue of launches must not cost more for each than it has launches: decisions would last milliseconds.
 void rank_room(benchmark::State& timing) {
   const Device device = device_of({});
-  const std::vector<RoomClaim> launches = small_launches(device, static_cast<int>(timing.range(0)));
-  for (auto _ : timing) benchmark::DoNotOptimize(make_room(device, launches));
+  const std::vector<ResidencyRequest> launches = small_launches(device, static_cast<int>(timing.range(0)));
+  for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
   timing.SetItemsProcessed(timing.iterations() * timing.range(0));
 }
 BENCHMARK(rank_room)->Arg(2)->Arg(10)->Arg(20)->Arg(50)->Arg(100)->Unit(benchmark::kMicrosecond);

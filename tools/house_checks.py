@@ -28,9 +28,6 @@ DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
 NUMBER = re.compile(r"(?<![\w.-])\d[\d.,]*(?!\w)")
 WORD = re.compile(r"[A-Za-z']+")
 
-NOT_YET = ("src/cuda/", "src/core/workers/")
-"""Folders whose rebuilding is under way: their names and files are not judged yet."""
-
 
 @dataclass(frozen=True)
 class Check:
@@ -116,16 +113,11 @@ def words_per_thousand(name: str, paths: Iterable[str], pattern: re.Pattern[str]
     return Check(name, round(1000 * len(places) / max(total, 1), 2), limit, tuple(places))
 
 
-def judged(paths: Iterable[str]) -> list[str]:
-    """Without the folders that are being rebuilt."""
-    return [path for path in paths if not path.startswith(NOT_YET)]
-
-
 def split_classes() -> Check:
     """Classes whose members are defined in more than one source file of a folder."""
     homes = defaultdict(set)
     definition = re.compile(r"^[\w:<>&\*\s,\[\]]*?\b([A-Z]\w+)::~?\w+\([^;]*?\)[^;{]*\{", re.MULTILINE)
-    for path in judged(cpp()):
+    for path in cpp():
         if path.endswith(".cpp"):
             for match in definition.finditer(text(path)):
                 homes[match.group(1), str(Path(path).parent)].add(path)
@@ -140,7 +132,7 @@ def split_classes() -> Check:
 def crowded_folders() -> Check:
     """Folders with more files than a reader takes in at a glance."""
     limits = {"src/core/policies": 30, "python/gpushare/suite": 30}
-    sizes = Counter(str(Path(path).parent) for path in judged(cpp()) + python())
+    sizes = Counter(str(Path(path).parent) for path in cpp() + python())
     beyond = [f"{folder}: {size}" for folder, size in sizes.most_common() if size > limits.get(folder, 25)]
     return Check("folders with more than 25 files (30 for policies and suites)", len(beyond), 0, tuple(beyond))
 
@@ -253,7 +245,7 @@ def openings() -> Check:
     opening = re.compile(r"^\s*///? (Of|Likewise)\b")
     found = [
         f"{path}:{number}"
-        for path in judged(cpp())
+        for path in cpp()
         for number, line in enumerate(text(path).splitlines(), 1)
         if opening.match(line)
     ]
@@ -263,7 +255,7 @@ def openings() -> Check:
 def checks() -> Iterator[Check]:
     """All of them, in the order in which they are printed."""
     groups: tuple[tuple[str, Callable[[], list[str]]], ...] = (
-        ("src", lambda: judged(cpp())),
+        ("src", lambda: cpp()),
         ("python", python),
         ("documents", pages),
     )

@@ -16,9 +16,9 @@ constexpr Duration long_block(300'000);
 /// One block per SM at a time; sees what is remembered while the launch runs.
 class Watching : public Policy {
  public:
-  Watching(const BlockTimes& times, KernelId kernel) : times_(times), kernel_(kernel) {}
+  Watching(const KernelHistory& history, KernelId kernel) : history_(history), kernel_(kernel) {}
   void observe(const gpushare::Event& event, const State& /*state*/) override {
-    if (event.kind == EventKind::BlockEnded) shortest = std::min(shortest, *times_.peek(kernel_));
+    if (event.kind == EventKind::BlockEnded) shortest = std::min(shortest, *history_.block_time(kernel_));
   }
   Plan decide(const State& state) const override {
     Plan plan;
@@ -29,7 +29,7 @@ class Watching : public Policy {
   Duration shortest = Duration::max();
 
  private:
-  const BlockTimes& times_;
+  const KernelHistory& history_;
   KernelId kernel_;
 };
 
@@ -44,8 +44,8 @@ TEST_F(OnStandIn, ShortBlocksAtTheBeginningOfAGridHideNoLongOnes) {
   work.add_application("only");
   const auto patience = static_cast<std::uint64_t>(long_block.count());
   work.add_launch(kernel, 80, 1, arguments(gate.get(), arrived.get(), patience));
-  resources->block_times[kernel->id()] = long_block;
-  Watching policy(resources->block_times, kernel->id());
+  resources->history.set_block_time(kernel->id(), long_block);
+  Watching policy(resources->history, kernel->id());
   CudaGpu gpu(*resources, work.program);
   run(gpu, policy, work.workload, {});
   EXPECT_GT(policy.shortest, long_block / 3);  // half of the blocks take as long

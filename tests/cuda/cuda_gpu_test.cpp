@@ -289,7 +289,7 @@ TEST_F(Gated, ARunThatIsGivenUpLeavesNothing) {
       static_cast<void>(gpu.next_event(gpu.now() + Duration(time * 100'000)));
       EXPECT_TRUE(gpu.stop(Duration(10'000'000'000)));
     }
-    resources = std::make_unique<LaunchResources>(context);  // the memory of the ones before goes
+    resources = std::make_unique<GpuResources>(context);  // the memory of the ones before goes
     EXPECT_NO_THROW(resources->completions.require_healthy());
   }
 }

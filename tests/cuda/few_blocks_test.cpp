@@ -86,7 +86,7 @@ class Moves : public Policy {
 
 class FewBlocks : public TellingLaunches {
  protected:
-  FewBlocks() { let_win(LaunchWay::Workers); }
+  FewBlocks() { let_win(ExecutionMode::Worker); }
 
   void run_until_the_end(Policy& policy) {
     CudaGpu gpu(*resources, work.program);

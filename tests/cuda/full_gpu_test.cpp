@@ -6,10 +6,10 @@
 #include <future>
 #include <thread>
 
-#include "cuda/hardware_launches.hpp"
-#include "cuda/host_copies.hpp"
-#include "cuda/registered_memory.hpp"
-#include "cuda/shared_device_memory.hpp"
+#include "cuda/launch/grids.hpp"
+#include "cuda/memory/host_copies.hpp"
+#include "cuda/memory/registered_memory.hpp"
+#include "cuda/memory/shared_device_memory.hpp"
 #include "sample_work.hpp"
 
 namespace gpushare::cuda::test {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Original kernels on streams, and trials of workers, on the stand-in.
-#include "cuda/hardware_run.hpp"
+#include "cuda/measure/hardware_run.hpp"
 #include "core/trace/trace_recorder.hpp"
 
 #include <gmock/gmock.h>
 
 #include <numeric>
 
-#include "cuda/copy_timing.hpp"
-#include "cuda/launch_timing.hpp"
-#include "cuda/worker_trial.hpp"
+#include "cuda/measure/copy_timing.hpp"
+#include "cuda/measure/launch_timing.hpp"
+#include "cuda/measure/worker_trial.hpp"
 #include "sample_work.hpp"
 
 namespace gpushare::cuda::test {

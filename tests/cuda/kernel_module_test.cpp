@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/kernel_module.hpp"
+#include "cuda/code/kernel_module.hpp"
 
-#include "cuda/host_copies.hpp"
-#include "cuda/short_launches.hpp"
+#include "cuda/launch/launch_factory.hpp"
+#include "cuda/memory/host_copies.hpp"
 #include "on_stand_in.hpp"
 
 namespace gpushare::cuda::test {
@@ -111,18 +111,16 @@ TEST_F(KernelModules, AreCopiedOnlyWhereNoLaunchCouldTell) {
 }
 
 TEST_F(KernelModules, WithVariablesRunOnAllSmsOrAsWorkers) {
-  resources->paces = LaunchPaces(0, std::numeric_limits<double>::infinity());  // the original wins
+  resources->history = KernelHistory(0, std::numeric_limits<double>::infinity());  // the original wins
   const std::vector<SmId> all{SmId{0}, SmId{1}, SmId{2}, SmId{3}};
   const std::vector<SmId> some{SmId{0}, SmId{1}};
   for (const ModuleState state : {ModuleState::None, ModuleState::Variables}) {
     const DeviceLaunch launch{.kernel = load(load_module(counting, state), "count"), .grid = {64, 1, 1}};
-    resources->block_times[launch.kernel->id()] = Duration(1000);
-    const auto way = [&](const std::vector<SmId>& sms) {
-      return way_for_short(*resources, launch, 4, sms, Duration(1'000'000'000));
-    };
+    resources->history.set_block_time(launch.kernel->id(), Duration(1000));
+    const auto way = [&](const std::vector<SmId>& sms) { return setup_for(launch, 4, sms, Duration(1'000'000'000)); };
     for (int time = 0; time < 4; ++time) {
-      for (const LaunchWay way : {LaunchWay::Workers, LaunchWay::Whole}) {
-        for (const std::size_t sms : {2u, 4u}) resources->paces.add(launch.kernel->id(), sms, way, Duration(1), 1);
+      for (const ExecutionMode way : {ExecutionMode::Worker, ExecutionMode::Original}) {
+        for (const std::size_t sms : {2u, 4u}) resources->history.add({launch.kernel->id(), sms, way, 1}, Duration(1));
       }
     }
     EXPECT_EQ(way(all)->function, launch.kernel->original());

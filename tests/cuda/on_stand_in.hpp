@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/transform/worker/preemptible.hpp"
-#include "cuda/driver.hpp"
-#include "cuda/launch_on_gpu.hpp"
+#include "cuda/driver/driver.hpp"
+#include "cuda/launch/launch_factory.hpp"
 
 namespace gpushare::cuda::test {
 
@@ -29,8 +29,8 @@ class OnStandIn : public testing::Test {
   OnStandIn() : log_(std::filesystem::path(testing::TempDir()) / ("stand-in log " + std::to_string(getpid()))) {
     setenv("GPUSHARE_STAND_IN_LOG", log_.c_str(), 1);
     context = std::make_shared<Context>(0);
-    resources = std::make_unique<LaunchResources>(context);
-    resources->fleeting = {};  // tests of workers are as short
+    resources = std::make_unique<GpuResources>(context);
+    resources->mode_limits.brief = {};  // tests of workers are as short
   }
   ~OnStandIn() override {
     resources.reset();
@@ -79,6 +79,17 @@ class OnStandIn : public testing::Test {
     GPUSHARE_CU(cuStreamSynchronize(CU_STREAM_PER_THREAD));
   }
 
+  /// How a launch would run in its original form on these SMs, all of each; nothing where it would not.
+  std::optional<OriginalSetup> setup_for(const DeviceLaunch& code, int max_residency, const std::vector<SmId>& sms,
+                                         Duration original_up_to = {}) {
+    const LaunchShape shape{.kernel = code.kernel->id(),
+                            .has_worker = code.has_worker(),
+                            .blocks = count(code.grid),
+                            .max_residency = max_residency};
+    const Program none;
+    return LaunchFactory(*resources, none).setup_for(shape, code, sms, original_up_to, resources->mode_limits);
+  }
+
   /// What was asked of the driver that no correct program asks, so far.
   std::string misuse() {
     std::string found;
@@ -91,7 +102,7 @@ class OnStandIn : public testing::Test {
   void forget_misuse() { std::filesystem::remove(log_); }
 
   SharedContext context;
-  std::unique_ptr<LaunchResources> resources;
+  std::unique_ptr<GpuResources> resources;
 
  private:
   std::filesystem::path log_;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/engine/engine.hpp"
-#include "cuda/program.hpp"
+#include "cuda/code/program.hpp"
 #include "on_stand_in.hpp"
 
 namespace gpushare::cuda::test {

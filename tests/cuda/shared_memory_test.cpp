@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 
-#include "cuda/host_copies.hpp"
-#include "cuda/registered_memory.hpp"
-#include "cuda/shared_device_memory.hpp"
+#include "cuda/memory/host_copies.hpp"
+#include "cuda/memory/registered_memory.hpp"
+#include "cuda/memory/shared_device_memory.hpp"
 #include "on_stand_in.hpp"
 
 namespace gpushare::cuda::test {

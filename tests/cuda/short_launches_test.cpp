@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches that are over too soon to be worth preempting run as they were written, on the SMs that the policy gives.
-#include "cuda/short_launches.hpp"
+#include "cuda/launch/grids.hpp"
+#include "cuda/launch/launch_factory.hpp"
 
 #include <gmock/gmock.h>
 
 #include <chrono>
 #include <set>
 
-#include "cuda/driver.hpp"
-#include "cuda/sm_groups.hpp"
+#include "cuda/driver/driver.hpp"
+#include "cuda/launch/sm_groups.hpp"
 #include "telling_launches.hpp"
 #include "trace_promises.hpp"
 
@@ -37,7 +38,7 @@ std::vector<SmId> sms_in(unsigned bits) {
 class ShortLaunches : public TellingLaunches {
  protected:
   /// Asks until it has been made.
-  std::optional<WholeWay> way_for(const std::shared_ptr<KernelCode>& code, const std::vector<SmId>& sms) {
+  std::optional<OriginalSetup> way_for(const std::shared_ptr<KernelCode>& code, const std::vector<SmId>& sms) {
     for (int time = 0; time < 10; ++time) resources->partitions.find(code, sms, Duration(1));
     resources->partitions.wait_ready();
     return resources->partitions.find(code, sms, Duration(1));
@@ -55,7 +56,7 @@ TEST_F(ShortLaunches, TheHardwaresGroupsAreFoundOut) {
 
 TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
   EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, worth / 2));
-  const std::optional<WholeWay> way = way_for(kernel, {sm(2), sm(3)});
+  const std::optional<OriginalSetup> way = way_for(kernel, {sm(2), sm(3)});
   ASSERT_TRUE(way);
   EXPECT_THAT(way->sms, ElementsAre(sm(2), sm(3)));
   const DeviceMemory where = array(std::vector<int>(blocks, -1));
@@ -68,7 +69,7 @@ TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
 }
 
 TEST_F(ShortLaunches, ALaterLaunchMayWantMoreSharedMemoryInAPartition) {
-  const std::optional<WholeWay> way = way_for(kernel, {sm(2), sm(3)});
+  const std::optional<OriginalSetup> way = way_for(kernel, {sm(2), sm(3)});
   ASSERT_TRUE(way);
   constexpr unsigned more = 60'000;
   EXPECT_GT(kernel->needs({32, 1, 1}, more).shared_memory.count, more);
@@ -168,7 +169,7 @@ TEST_F(ShortLaunches, AreWorkersWhereTheyLeaveTheRestToOthers) {
 }
 
 TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {
-  let_win(LaunchWay::Workers);
+  let_win(ExecutionMode::Worker);
   add_application("only", 6);
   run_under("fifo");
   run_under("fifo:whole_up_to_ns=1e9");
@@ -177,7 +178,7 @@ TEST_F(ShortLaunches, AreWorkersWhereThatIsFaster) {
 
 TEST_F(ShortLaunches, ByThemselvesDoNotShowWhichWayIsFaster) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  resources->paces = LaunchPaces(never, never);  // workers would win as soon as both ways have been timed
+  resources->history = KernelHistory(never, never);  // workers would win as soon as both ways have been timed
   add_application("only", 1);
   for (int time = 0; time < 5; ++time) run_under("fifo");
   for (int time = 0; time < 10; ++time) {
@@ -187,10 +188,10 @@ TEST_F(ShortLaunches, ByThemselvesDoNotShowWhichWayIsFaster) {
 }
 
 TEST_F(ShortLaunches, BothWaysAreTried) {
-  resources->paces = LaunchPaces();
+  resources->history = KernelHistory();
   add_application("only", 6);
   run_under("fifo");
-  EXPECT_TRUE(resources->paces.may_run_whole(kernel->id(), 4));
+  EXPECT_TRUE(resources->history.original_may_be_faster(kernel->id(), 4));
   run_under("fifo:whole_up_to_ns=1e9");
   EXPECT_GE(whole_launches().size(), 2u);
 }
@@ -285,7 +286,7 @@ TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
 TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
   add_application("only", 20);
   run_under("fifo");
-  resources->block_times[kernel->id()] = Duration(1);  // which is not so
+  resources->history.set_block_time(kernel->id(), Duration(1));  // which is not so
   run_under("fifo:whole_up_to_ns=1000");
   EXPECT_THAT(whole_launches().size(), AllOf(Ge(1u), Le(10u)));  // some may have stood behind it
 }

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/model/residency.hpp"
-#include "cuda/completions.hpp"
+#include "cuda/driver/completions.hpp"
 #include "on_stand_in.hpp"
 
 namespace gpushare::cuda::test {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads of tables beside nobody's and beside others' copies.
-#include "cuda/table_reader.hpp"
+#include "cuda/launch/table_reader.hpp"
 
-#include "cuda/driver.hpp"
+#include "cuda/driver/driver.hpp"
 #include "on_stand_in.hpp"
 
 namespace gpushare::cuda::test {

@@ -43,18 +43,18 @@ constexpr Duration worth(3);     // a partition's, and nobody's launch is shorte
 class TellingLaunches : public OnStandIn {
  protected:
   TellingLaunches() : kernel(load_kernel()) {
-    resources = std::make_unique<LaunchResources>(context, WorkerTables::usual_slots, worth);
-    resources->fleeting = {};
-    let_win(LaunchWay::Whole);
+    resources = std::make_unique<GpuResources>(context, WorkerTables::usual_slots, worth);
+    resources->mode_limits.brief = {};
+    let_win(ExecutionMode::Original);
   }
 
   /// On the stand-in nobody knows which way is faster.
-  void let_win(LaunchWay faster) {
+  void let_win(ExecutionMode faster) {
     constexpr double never = std::numeric_limits<double>::infinity();
-    resources->paces = LaunchPaces(faster == LaunchWay::Workers ? never : 0, never);
+    resources->history = KernelHistory(faster == ExecutionMode::Worker ? never : 0, never);
     for (const std::size_t sms : {2u, 4u}) {
-      for (const LaunchWay way : {LaunchWay::Workers, LaunchWay::Whole}) {
-        for (int time = 0; time < 4; ++time) resources->paces.add(kernel->id(), sms, way, Duration(1), 1);
+      for (const ExecutionMode way : {ExecutionMode::Worker, ExecutionMode::Original}) {
+        for (int time = 0; time < 4; ++time) resources->history.add({kernel->id(), sms, way, 1}, Duration(1));
       }
     }
   }

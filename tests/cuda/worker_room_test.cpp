@@ -18,7 +18,7 @@ constexpr unsigned all_shared_memory = 232'448;
 class WorkerRoom : public TellingLaunches {
  protected:
   WorkerRoom() {
-    let_win(LaunchWay::Workers);
+    let_win(ExecutionMode::Worker);
     kernel = load_kernel(".maxntid 64, 1, 1\n");
   }
 

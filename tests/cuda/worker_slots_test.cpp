@@ -33,7 +33,7 @@ class OneAfterTheOtherBegins : public Policy {
 class WorkerSlots : public OnStandIn, public RunObserver {
  protected:
   WorkerSlots() : kernel_(load("wait_at_gate", wait_at_gate)), gate_(array(std::vector{0})) {
-    resources = std::make_unique<LaunchResources>(context, slots);
+    resources = std::make_unique<GpuResources>(context, slots);
   }
 
   void add_applications(int applications, int launches_in_a_row) {

@@ -3,8 +3,8 @@
 
 #include "bindings/bindings.hpp"
 #include "core/transform/ptx/kernel_parameters.hpp"
-#include "cuda/compiler.hpp"
-#include "cuda/linker.hpp"
+#include "cuda/code/compiler.hpp"
+#include "cuda/code/linker.hpp"
 
 namespace gpushare::bindings {
 namespace {

@@ -9,7 +9,7 @@
 #include "bindings/cuda/cuda_views.hpp"
 #include "bindings/cuda/host_bytes.hpp"
 #include "bindings/without_gil.hpp"
-#include "cuda/driver.hpp"
+#include "cuda/driver/driver.hpp"
 
 namespace gpushare::bindings {
 namespace {

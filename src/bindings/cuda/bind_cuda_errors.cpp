@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bindings/bindings.hpp"
-#include "cuda/shared_library.hpp"
+#include "cuda/driver/shared_library.hpp"
 
 namespace gpushare::bindings {
 

@@ -4,8 +4,8 @@
 #include "bindings/cuda/cuda_views.hpp"
 #include "bindings/cuda/host_bytes.hpp"
 #include "bindings/without_gil.hpp"
-#include "cuda/registered_memory.hpp"
-#include "cuda/shared_device_memory.hpp"
+#include "cuda/memory/registered_memory.hpp"
+#include "cuda/memory/shared_device_memory.hpp"
 
 namespace gpushare::bindings {
 namespace {

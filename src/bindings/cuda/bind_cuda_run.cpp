@@ -11,8 +11,8 @@
 #include "core/ordering/ordering_registry.hpp"
 #include "core/trace/trace_recorder.hpp"
 #include "cuda/cuda_gpu.hpp"
-#include "cuda/hardware_run.hpp"
-#include "cuda/shared_library.hpp"
+#include "cuda/driver/shared_library.hpp"
+#include "cuda/measure/hardware_run.hpp"
 
 namespace gpushare::bindings {
 namespace {
@@ -85,7 +85,7 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   const Interruption interruption(ended);
   std::vector<RunObserver*> observers{&meter};
   if (record_trace) observers.push_back(&recorder.emplace());
-  cuda::SchedulerDelays delays;
+  SchedulerDelays delays;
   Duration began{};
   {
     const py::gil_scoped_release no_gil;

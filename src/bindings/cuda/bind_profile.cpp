@@ -9,11 +9,11 @@
 #include "bindings/bindings.hpp"
 #include "bindings/cuda/cuda_views.hpp"
 #include "core/model/errors.hpp"
-#include "cuda/copy_timing.hpp"
-#include "cuda/driver.hpp"
-#include "cuda/launch_timing.hpp"
-#include "cuda/profiler.hpp"
-#include "cuda/worker_trial.hpp"
+#include "cuda/driver/driver.hpp"
+#include "cuda/measure/copy_timing.hpp"
+#include "cuda/measure/launch_timing.hpp"
+#include "cuda/measure/profiler.hpp"
+#include "cuda/measure/worker_trial.hpp"
 
 namespace gpushare::bindings {
 namespace {

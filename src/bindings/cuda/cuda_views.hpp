@@ -5,18 +5,18 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/launch_on_gpu.hpp"
+#include "cuda/code/program.hpp"
+#include "cuda/launch/gpu_resources.hpp"
 
 namespace gpushare::bindings {
 
 /// One GPU, and the resources that its runs share.
 struct CudaDevice {
   explicit CudaDevice(int ordinal)
-      : context(std::make_shared<cuda::Context>(ordinal)),
-        resources(std::make_shared<cuda::LaunchResources>(context)) {}
+      : context(std::make_shared<cuda::Context>(ordinal)), resources(std::make_shared<cuda::GpuResources>(context)) {}
 
   cuda::SharedContext context;
-  std::shared_ptr<cuda::LaunchResources> resources;
+  std::shared_ptr<cuda::GpuResources> resources;
 };
 
 /// The two sides of a copy. Pinning memory takes longer than copying it, so that programs share them.

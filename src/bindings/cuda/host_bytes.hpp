@@ -4,7 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "cuda/host_copies.hpp"
+#include "cuda/memory/host_copies.hpp"
 
 namespace gpushare::bindings {
 

@@ -61,7 +61,7 @@ void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time
   ended_ += blocks;
 }
 
-void WorkerProgress::take_totals(const WorkerLook& look) {
+void WorkerProgress::take_totals(const PolledTables& look) {
   const WorkerControl& control = look.control;
   // The workers count with 32 bits. A launch that lacks a place for minutes may ask for more than that.
   workers_gone_ += static_cast<std::int32_t>(control.workers_gone - static_cast<std::uint32_t>(workers_gone_));
@@ -130,7 +130,7 @@ bool WorkerProgress::is_due(std::size_t id, const WorkerSm& counted, Report repo
          sm.is_behind || has_left_blocks;
 }
 
-void WorkerProgress::observe(const WorkerLook& look, Time now, std::vector<Event>& events, Report report) {
+void WorkerProgress::observe(const PolledTables& look, Time now, std::vector<Event>& events, Report report) {
   now = std::max(now, earliest_);
   take_totals(look);
   last_.assign(look.sms.begin(), look.sms.end());

@@ -28,35 +28,35 @@ Workload in_a_row(std::vector<Operation> operations) {
 
 std::int64_t first_start(const Trace& trace, int launch) { return block_starts(trace, launch).at(0); }
 
-TEST(Followers, BeginSoonAfterTheLastBlockOfTheOneBefore) {
+TEST(Successors, BeginSoonAfterTheLastBlockOfTheOneBefore) {
   const Trace trace = record(following_device(), in_a_row({launch_of(8, 100), launch_of(2, 100)}), "fifo");
   EXPECT_EQ(end_of(trace, 0), 250);
   EXPECT_THAT(block_starts(trace, 1), ElementsAre(255, 255));
   EXPECT_EQ(end_of(trace, 1), 365);
 }
 
-TEST(Followers, AreNoneWhereTheDeviceHasNone) {
+TEST(Successors, AreNoneWhereTheDeviceHasNone) {
   Device device = following_device();
   device.delays.follow = Duration{};
   const Trace trace = record(device, in_a_row({launch_of(8, 100), launch_of(2, 100)}), "fifo");
   EXPECT_THAT(block_starts(trace, 1), ElementsAre(290, 290));
 }
 
-TEST(Followers, ACopyInBetweenIsWaitedFor) {
+TEST(Successors, ACopyInBetweenIsWaitedFor) {
   const Workload workload = in_a_row({launch_of(8, 100), copy_to_host(30), launch_of(1, 100)});
   const Trace trace = record(following_device(), workload, "fifo");
   EXPECT_EQ(end_of(trace, 1), 280);
   EXPECT_THAT(block_starts(trace, 2), ElementsAre(320));
 }
 
-TEST(Followers, ALaunchThatTheHostHasNotComeToYetDoesNotWaitInHardware) {
+TEST(Successors, ALaunchThatTheHostHasNotComeToYetDoesNotWaitInHardware) {
   Launch late = launch_of(1, 100);
   late.pace.after = Duration(3);
   const Trace trace = record(following_device(), in_a_row({launch_of(8, 100), late}), "fifo");
   EXPECT_THAT(block_starts(trace, 1), ElementsAre(250 + 3 + 40));
 }
 
-TEST(Followers, TheHostHasToSeeABlockEndAndThenToSayIt) {
+TEST(Successors, TheHostHasToSeeABlockEndAndThenToSayIt) {
   // Both have one block's time to be seen: of two waves, and of one.
   const Trace two_waves = record(following_device(100), in_a_row({launch_of(8, 100), launch_of(1, 100)}), "fifo");
   EXPECT_EQ(first_start(two_waves, 1) - end_of(two_waves, 0), 5);
@@ -64,7 +64,7 @@ TEST(Followers, TheHostHasToSeeABlockEndAndThenToSayIt) {
   EXPECT_EQ(first_start(one_wave, 1) - end_of(one_wave, 0), 100);  // a plan takes longer than the launch
 }
 
-TEST(Followers, NoLaunchFollowsOneWhoseQuotasChanged) {
+TEST(Successors, NoLaunchFollowsOneWhoseQuotasChanged) {
   const auto moved_at_100 = [](const State& state) {
     const OperationId launch = state.running().front().id;
     if (launch == operation(0) && state.now() < at(100)) {
@@ -76,7 +76,7 @@ TEST(Followers, NoLaunchFollowsOneWhoseQuotasChanged) {
   EXPECT_EQ(first_start(trace, 1) - end_of(trace, 0), 40);
 }
 
-TEST(Followers, NoLaunchFollowsWhileOneHasNoShare) {
+TEST(Successors, NoLaunchFollowsWhileOneHasNoShare) {
   Workload workload = in_a_row({launch_of(8, 100), launch_of(1, 100)});
   workload.applications.push_back(application_of("b", {launch_of(1, 100)}));
   const auto first_only = [](const State& state) { return Plan{.shares = {full_share(state.running().front())}}; };
@@ -86,7 +86,7 @@ TEST(Followers, NoLaunchFollowsWhileOneHasNoShare) {
   EXPECT_EQ(first_start(all, 1) - end_of(all, 0), 5);
 }
 
-TEST(Followers, HaveThePlaceOfTheOneBeforeUntilAPlanReachesThem) {
+TEST(Successors, HaveThePlaceOfTheOneBeforeUntilAPlanReachesThem) {
   const auto two_then_four = [](const State& state) {
     const OperationId launch = state.running().front().id;
     return Plan{.shares = {{launch, Quota::everywhere(launch == operation(0) ? 2 : 4)}}};
@@ -98,7 +98,7 @@ TEST(Followers, HaveThePlaceOfTheOneBeforeUntilAPlanReachesThem) {
               ElementsAre(last_block + 15, last_block + 15, last_block + 30, last_block + 30));
 }
 
-TEST(Followers, AKernelWithFewerBlocksPerSmTakesNoMoreThanItsOwn) {
+TEST(Successors, AKernelWithFewerBlocksPerSmTakesNoMoreThanItsOwn) {
   const Workload workload = in_a_row({launch_of(8, 100), launch_of_threads(128, 4, 100), launch_of(4, 100)});
   const Trace trace = record(following_device(20), workload, "fifo");
   expect_no_overcommitment(trace, following_device(20), workload);
@@ -106,7 +106,7 @@ TEST(Followers, AKernelWithFewerBlocksPerSmTakesNoMoreThanItsOwn) {
   EXPECT_EQ(first_start(trace, 2) - end_of(trace, 1), 5);
 }
 
-TEST(Followers, AnotherLaunchThanTheOneAnnouncedTakesItsUsualTime) {
+TEST(Successors, AnotherLaunchThanTheOneAnnouncedTakesItsUsualTime) {
   const Workload workload = in_a_row({launch_of(8, 100), launch_of(1, 100), launch_of(1, 100)});
   const auto submission = [&](int place) {
     return Submission{.id = operation(place),
@@ -125,7 +125,7 @@ TEST(Followers, AnotherLaunchThanTheOneAnnouncedTakesItsUsualTime) {
 }
 
 /// Between the end of a launch and the arrival of the next, no time passes: nobody gets the room for nothing.
-TEST(Followers, OfTwoPlansAtOneInstantTheSecondHolds) {
+TEST(Successors, OfTwoPlansAtOneInstantTheSecondHolds) {
   Workload workload = in_a_row({launch_of(8, 100), launch_of(8, 100), launch_of(8, 100)});
   workload.applications.push_back(application_of("b", {launch_of(60, 90)}));
   const Trace trace = record(following_device(20, 2), workload, "even");
@@ -136,7 +136,7 @@ TEST(Followers, OfTwoPlansAtOneInstantTheSecondHolds) {
   EXPECT_THAT(std::vector(sms.begin(), sms.begin() + until_then), Each(1));
 }
 
-TEST(Followers, KeepTheOtherPromisesUnderEveryPolicy) {
+TEST(Successors, KeepTheOtherPromisesUnderEveryPolicy) {
   for (const PolicyEntry& policy : policies()) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       SCOPED_TRACE(std::string(policy.name) + " " + std::to_string(seed));

@@ -32,7 +32,7 @@ struct Snapshot {
   std::vector<WorkerOrder> orders;
   std::vector<WorkerSm> sms;
 
-  WorkerLook look() const { return {control, orders, sms}; }
+  PolledTables look() const { return {control, orders, sms}; }
 };
 inline Snapshot snapshot(const WorkerControl& control, const Table& table) {
   Snapshot snapshot{.control = control};

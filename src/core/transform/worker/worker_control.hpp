@@ -34,7 +34,7 @@ struct WorkerSm {
 static_assert(sizeof(WorkerSm) == 24);
 
 /// All of one launch, as the host has read it.
-struct WorkerLook {
+struct PolledTables {
   WorkerControl control;
   std::span<const WorkerOrder> orders;  ///< by SM
   std::span<const WorkerSm> sms;

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/launch/launch_factory.hpp"
+
+#include <algorithm>
+
+#include "core/model/errors.hpp"
+#include "cuda/launch/original_launch.hpp"
+#include "cuda/launch/worker_launch.hpp"
+
+namespace gpushare::cuda {
+namespace {
+
+/// Anywhere on the GPU, reported on the last SMs.
+OriginalSetup anywhere(const Device& device, const DeviceLaunch& code, std::int64_t sms) {
+  OriginalSetup setup{.function = code.kernel->original()};
+  for (std::int64_t sm = device.sms - sms; sm < device.sms; ++sm) setup.sms.push_back(static_cast<SmId>(sm));
+  return setup;
+}
+
+}  // namespace
+
+const DeviceOperation& LaunchFactory::operation_of(const Submission& submission) const {
+  if (submission.code == nullptr) return program_[index(submission.id)];
+  const auto* code = dynamic_cast<const SubmittedCode*>(submission.code);
+  GPUSHARE_EXPECT(code != nullptr, "a GPU gets code for GPUs");
+  return code->operation();
+}
+
+LaunchShape LaunchFactory::shape_of(const Submission& submission, const DeviceLaunch& code) const {
+  const BlockNeeds& needs = std::get<Launch>(*submission.operation).kernel.needs;
+  return {.kernel = code.kernel->id(),
+          .has_worker = code.has_worker(),
+          .blocks = count(code.grid),
+          .block = footprint(device(), needs),
+          .max_residency = max_residency(device(), needs),
+          .split = shared_memory_split(device(), needs)};
+}
+
+std::unique_ptr<ActiveLaunch> LaunchFactory::make(const Submission& submission) {
+  const auto& code = std::get<DeviceLaunch>(operation_of(submission));
+  const LaunchShape shape = shape_of(submission, code);
+  if (shape.has_worker) return std::make_unique<WorkerLaunch>(*this, submission, shape, code);
+  return std::make_unique<OriginalLaunch>(*this, submission, shape, code, anywhere(device(), code, device().sms));
+}
+
+// The places of its blocks do not matter to the device: they are reported on as few SMs as hold them, since each of
+// these costs two events for every observer.
+std::unique_ptr<ActiveLaunch> LaunchFactory::make_on_reserved_sms(const ActiveLaunch& launch) {
+  const auto& code = std::get<DeviceLaunch>(operation_of(launch.submission()));
+  const LaunchShape& shape = launch.shape();
+  const std::int64_t sms = (shape.blocks + shape.max_residency - 1) / shape.max_residency;
+  return std::make_unique<OriginalLaunch>(*this, launch.submission(), shape, code,
+                                          anywhere(device(), code, std::min<std::int64_t>(sms, device().sms)));
+}
+
+std::unique_ptr<ActiveLaunch> LaunchFactory::in_better_mode(const ActiveLaunch& launch) {
+  const LaunchShape& shape = launch.shape();
+  if (launch.has_begun() || !shape.has_worker) return nullptr;
+  const auto& code = std::get<DeviceLaunch>(operation_of(launch.submission()));
+  const bool is_original = launch.mode() == ExecutionMode::Original;
+  const auto sms = fully_shared_sms(launch.share().wanted(), shape.max_residency);
+  const bool is_misplaced = is_original && static_cast<const OriginalLaunch&>(launch).wanted_sms() != sms;
+  std::optional<OriginalSetup> setup;
+  if (!is_misplaced) setup = setup_for(shape, code, sms, launch.share().original_up_to(), resources_.mode_limits);
+  if (setup.has_value() == is_original) return nullptr;
+  if (is_original) return std::make_unique<WorkerLaunch>(*this, launch.submission(), shape, code);
+  return std::make_unique<OriginalLaunch>(*this, launch.submission(), shape, code, *std::move(setup));
+}
+
+std::optional<OriginalSetup> LaunchFactory::setup_for(const LaunchShape& shape, const DeviceLaunch& code,
+                                                      const std::optional<std::vector<SmId>>& sms,
+                                                      Duration original_up_to, const ModeLimits& limits) const {
+  const ModeChoice choice = choose_mode(resources_.history,
+                                        {.kernel = shape.kernel,
+                                         .has_worker = shape.has_worker,
+                                         .blocks = shape.blocks,
+                                         .max_residency = shape.max_residency,
+                                         .sms = sms,
+                                         .original_up_to = original_up_to},
+                                        limits);
+  if (choice.mode == ExecutionMode::Worker || choice.reason == ModeReason::NoWorker) return std::nullopt;
+  std::optional<OriginalSetup> setup;
+  if (sms->size() == limits.sms) {
+    setup = OriginalSetup{.function = code.kernel->original(), .sms = *sms, .wanted = *sms};
+  } else if (code.kernel->may_be_copied()) {
+    setup = resources_.partitions.find(code.kernel, *sms, choice.expected);
+  }
+  if (!setup) return std::nullopt;
+  setup->longest = choice.longest;
+  setup->is_brief = choice.reason == ModeReason::Brief;
+  return setup;
+}
+
+}  // namespace gpushare::cuda

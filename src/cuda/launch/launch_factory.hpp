@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes launches in the mode that suits them.
+#pragma once
+
+#include "core/runtime/launch_set.hpp"
+#include "cuda/code/program.hpp"
+#include "cuda/launch/gpu_resources.hpp"
+#include "cuda/launch/original_setup.hpp"
+
+namespace gpushare::cuda {
+
+class LaunchFactory final : public LaunchHardware {
+ public:
+  LaunchFactory(GpuResources& resources, const Program& program) : resources_(resources), program_(program) {}
+
+  const Device& device() const override { return resources_.device; }
+  KernelHistory& history() override { return resources_.history; }
+  int levels() const override { return resources_.streams.levels(); }
+  std::optional<BlockNeeds> place_for_poll() const override { return resources_.tables.place_for_poll(); }
+
+  std::unique_ptr<ActiveLaunch> make(const Submission& submission) override;
+  std::unique_ptr<ActiveLaunch> make_on_reserved_sms(const ActiveLaunch& launch) override;
+  std::unique_ptr<ActiveLaunch> in_better_mode(const ActiveLaunch& launch) override;
+
+  GpuResources& resources() const { return resources_; }
+  const DeviceOperation& operation_of(const Submission& submission) const;
+  LaunchShape shape_of(const Submission& submission, const DeviceLaunch& code) const;
+  /// How a launch would run in its original form with such a share. Nothing where workers suit it better, where it has
+  /// no worker, or where what it needs is not ready yet.
+  std::optional<OriginalSetup> setup_for(const LaunchShape& shape, const DeviceLaunch& code,
+                                         const std::optional<std::vector<SmId>>& sms, Duration original_up_to,
+                                         const ModeLimits& limits) const;
+
+ private:
+  GpuResources& resources_;
+  const Program& program_;
+};
+
+}  // namespace gpushare::cuda

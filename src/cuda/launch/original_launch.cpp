@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/launch/original_launch.hpp"
+
+#include <algorithm>
+
+namespace gpushare::cuda {
+
+OriginalLaunch::OriginalLaunch(LaunchFactory& factory, const Submission& submission, const LaunchShape& shape,
+                               const DeviceLaunch& code, OriginalSetup setup)
+    : ActiveLaunch(factory.device(), submission, shape, ExecutionMode::Original, grids_),
+      factory_(factory),
+      code_(code),
+      setup_(std::move(setup)),
+      wanted_sms_(setup_.wanted.empty() ? std::nullopt : std::optional(setup_.wanted)),
+      grids_(setup_.streams ? *setup_.streams : factory.resources().streams, factory.resources().completions) {
+  is_brief_ = setup_.is_brief;
+}
+
+// The places of its blocks are unknown: until it has ended, it lacks the room for all that it may have. A brief one
+// counts as workers that have not been polled yet.
+ResidencyRequest OriginalLaunch::request() const {
+  const std::int64_t blocks = has_begun() || !is_stopped() ? shape().blocks : 0;
+  const bool is_brief = setup_.is_brief && !is_overdue_;
+  return {.block = shape().block,
+          .wanted = share_.wanted(),
+          .present = std::vector<int>(share_.wanted().size()),
+          .unclaimed = progress_.finished() ? 0 : blocks,
+          .split = shape().split,
+          .is_seen = is_brief,
+          .is_brief = is_brief};
+}
+
+void OriginalLaunch::launch(int level, std::span<const CUevent> behind) {
+  grids_.launch(setup_.function, code_.grid, code_, {}, level, behind);
+  take(LaunchStep::Started);
+}
+
+void OriginalLaunch::hand_to_hardware(int level, Time now) {
+  launch(level, {});
+  start_ = since_ = now;
+}
+
+bool OriginalLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
+  if (!has_begun()) return false;
+  if (!is_reported_) progress_.start_whole(setup_.sms, start_, events);
+  is_reported_ = true;
+  is_overdue_ = now - start_ > setup_.longest;
+  if (!grids_.collect()) return false;
+  end_ = now;
+  was_steady_ = is_where_wanted();
+  const std::int64_t places = shape().max_residency * static_cast<std::int64_t>(setup_.sms.size());
+  const Duration block_time = (end_ - start_) * std::min(shape().blocks, places) / shape().blocks;
+  progress_.end_whole(block_time, end_, events);
+  if (is_overdue_ && start_ > Time{}) report_misprediction(block_time);
+  take(LaunchStep::GridsEnded);
+  take(LaunchStep::Ended);
+  return true;
+}
+
+/// The next launch of the kernel should be preemptible.
+void OriginalLaunch::report_misprediction(Duration block_time) {
+  KernelHistory& history = factory_.history();
+  if (setup_.is_brief) {
+    history.mispredicted(shape().kernel);
+  } else if (was_chosen()) {
+    history.set_block_time(shape().kernel, block_time);
+  }
+}
+
+bool OriginalLaunch::accepts_successor() const {
+  return was_chosen() && !is_overdue_ && is_reported_ && !successor_ && !grids_.empty() && !is_withdrawn_ &&
+         is_where_wanted();
+}
+
+void OriginalLaunch::queue_successor(const Submission& next, Time /*now*/) {
+  const auto* code = std::get_if<DeviceLaunch>(&factory_.operation_of(next));
+  if (code == nullptr) return;
+  const LaunchShape next_shape = factory_.shape_of(next, *code);
+  auto setup =
+      factory_.setup_for(next_shape, *code, wanted_sms_, share_.original_up_to(), factory_.resources().mode_limits);
+  if (!setup) return;
+  auto launch = std::make_unique<OriginalLaunch>(factory_, next, next_shape, *code, *std::move(setup));
+  launch->share_ = share_;
+  launch->launch(grids_.level(), grids_.mark_ends());
+  launch->may_start_ = true;
+  successor_ = std::move(launch);
+}
+
+}  // namespace gpushare::cuda

@@ -42,13 +42,13 @@ class BriefLaunches : public TellingLaunches {
   }
 
   /// Of the first launch, under a plan that gives it all SMs.
-  std::unique_ptr<ActiveLaunch> original() {
+  std::unique_ptr<GpuLaunch> original() {
     const auto launch = factory.make(first_submission());
     launch->set_share({.quota = Quota::everywhere(residency())}, 0);
     return in_better_mode(*launch);
   }
-  std::unique_ptr<ActiveLaunch> in_better_mode(const ActiveLaunch& launch) {
-    std::unique_ptr<ActiveLaunch> other = factory.in_better_mode(launch);
+  std::unique_ptr<GpuLaunch> in_better_mode(const GpuLaunch& launch) {
+    std::unique_ptr<GpuLaunch> other = factory.in_better_mode(launch);
     if (other) other->set_share(launch.share());
     return other;
   }

@@ -82,12 +82,12 @@ class OnStandIn : public testing::Test {
   /// How a launch would run in its original form on these SMs, all of each; nothing where it would not.
   std::optional<OriginalSetup> setup_for(const DeviceLaunch& code, int max_residency, const std::vector<SmId>& sms,
                                          Duration original_up_to = {}) {
-    const LaunchShape shape{.kernel = code.kernel->id(),
-                            .has_worker = code.has_worker(),
-                            .blocks = count(code.grid),
-                            .max_residency = max_residency};
+    const LaunchTraits traits{.kernel = code.kernel->id(),
+                              .has_worker = code.has_worker(),
+                              .blocks = count(code.grid),
+                              .max_residency = max_residency};
     const Program none;
-    return LaunchFactory(*resources, none).setup_for(shape, code, sms, original_up_to, resources->mode_limits);
+    return LaunchFactory(*resources, none).setup_for(traits, code, sms, original_up_to, resources->mode_limits);
   }
 
   /// What was asked of the driver that no correct program asks, so far.

@@ -33,14 +33,14 @@ class UnsoughtSms {
   std::size_t left_;
 };
 
-bool wants_any(const Contender& launch) {
+bool wants_any(const RankedLaunch& launch) {
   return std::ranges::any_of(launch.wanted, [](int wanted) { return wanted > 0; });
 }
 
 }  // namespace
 
-std::vector<std::size_t> contenders(std::span<const Contender> ranked, std::size_t most, std::size_t least) {
-  const auto begun = static_cast<std::size_t>(std::ranges::count_if(ranked, &Contender::has_begun));
+std::vector<std::size_t> contenders(std::span<const RankedLaunch> ranked, std::size_t most, std::size_t least) {
+  const auto begun = static_cast<std::size_t>(std::ranges::count_if(ranked, &RankedLaunch::has_begun));
   std::size_t may_wait = std::max(least, most - std::min(begun, most));
   UnsoughtSms unsought(ranked.empty() ? 0 : ranked.front().wanted.size());
   std::vector<std::size_t> found;

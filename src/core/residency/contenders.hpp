@@ -9,7 +9,7 @@
 namespace gpushare {
 
 /// A launch that may need residency.
-struct Contender {
+struct RankedLaunch {
   bool has_begun = false;
   std::span<const int> wanted{};  ///< workers, by SM
 };
@@ -17,6 +17,6 @@ struct Contender {
 /// The selected places in `ranked`, in rank order: the launches that have begun; of the others the first ones that want
 /// workers, `most` less the number that have begun, but at least `least`; and each that wants an SM for which none of
 /// these waits.
-std::vector<std::size_t> contenders(std::span<const Contender> ranked, std::size_t most, std::size_t least);
+std::vector<std::size_t> contenders(std::span<const RankedLaunch> ranked, std::size_t most, std::size_t least);
 
 }  // namespace gpushare

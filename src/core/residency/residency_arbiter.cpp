@@ -27,7 +27,7 @@ ResidencyRequest on_reserved_sms(ResidencyRequest request) {
   return request;
 }
 
-std::vector<std::size_t> ResidencyArbiter::participants(std::span<const Contender> ranked) {
+std::vector<std::size_t> ResidencyArbiter::participants(std::span<const RankedLaunch> ranked) {
   return contenders(ranked, most_on_hardware, least_waiting);
 }
 

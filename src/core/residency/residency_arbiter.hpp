@@ -25,7 +25,7 @@ class ResidencyArbiter {
   explicit ResidencyArbiter(const Device& device) : device_(device) {}
 
   /// The launches that take part (contenders.hpp), by their places in rank order.
-  static std::vector<std::size_t> participants(std::span<const Contender> ranked);
+  static std::vector<std::size_t> participants(std::span<const RankedLaunch> ranked);
 
   /// The grants of the participants, in rank order; valid until the next call. `poll`: the needs of the block that
   /// reads the tables, where that has to have a place (poll_place.hpp).

@@ -10,19 +10,19 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/runtime/launch/active_launch.hpp"
+#include "core/runtime/launch/gpu_launch.hpp"
 
 namespace gpushare {
 
 class BypassQueue {
  public:
-  using Launches = std::vector<std::unique_ptr<ActiveLaunch>>;
+  using Launches = std::vector<std::unique_ptr<GpuLaunch>>;
 
   /// Admits a launch. `on_reserved_sms`: it runs in its original form on the SMs that are reserved for it; else it has
   /// begun already, and continues.
   void admit(OperationId launch, bool on_reserved_sms, Time now);
   /// It waits for a place.
-  void wait(std::unique_ptr<ActiveLaunch> launch) { waiting_.push_back(std::move(launch)); }
+  void wait(std::unique_ptr<GpuLaunch> launch) { waiting_.push_back(std::move(launch)); }
   bool any_waits() const { return !waiting_.empty(); }
 
   /// Moves launches that wait to `launches`, as long as there are places.
@@ -34,7 +34,7 @@ class BypassQueue {
   bool has_admitted(OperationId launch) const { return admitted_.contains(launch); }
   bool is_on_reserved_sms(OperationId launch) const;
   /// Was it admitted so recently that it may end before the places of its blocks would matter?
-  bool is_passing(const ActiveLaunch& launch, Time now) const;
+  bool is_passing(const GpuLaunch& launch, Time now) const;
   /// A plan has a share for it, or it has ended: it is a launch like the others. True if it was on reserved SMs.
   bool forget(OperationId launch);
 
@@ -46,7 +46,7 @@ class BypassQueue {
   static constexpr Duration longest_passing{200'000};
 
   std::unordered_map<OperationId, Admitted> admitted_;
-  std::deque<std::unique_ptr<ActiveLaunch>> waiting_;
+  std::deque<std::unique_ptr<GpuLaunch>> waiting_;
 };
 
 }  // namespace gpushare

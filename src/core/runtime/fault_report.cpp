@@ -6,7 +6,7 @@
 namespace gpushare {
 namespace {
 
-void add_begun(const ActiveLaunch& launch, std::vector<BegunOperation>& all) {
+void add_begun(const GpuLaunch& launch, std::vector<BegunOperation>& all) {
   if (!launch.grids().had_any()) return;
   const bool is_off = launch.grids().have_ended();
   all.push_back({launch.id(), is_off ? Stage::OffDevice : Stage::OnDevice});
@@ -15,7 +15,7 @@ void add_begun(const ActiveLaunch& launch, std::vector<BegunOperation>& all) {
 
 }  // namespace
 
-std::vector<BegunOperation> begun_launches(std::span<const std::unique_ptr<ActiveLaunch>> launches,
+std::vector<BegunOperation> begun_launches(std::span<const std::unique_ptr<GpuLaunch>> launches,
                                            const std::unordered_map<OperationId, OperationId>& leader_of,
                                            const Successors& successors) {
   std::vector<BegunOperation> all;

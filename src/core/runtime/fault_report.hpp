@@ -14,7 +14,7 @@
 namespace gpushare {
 
 /// `leader_of`: launches among these that are queued behind others of them.
-std::vector<BegunOperation> begun_launches(std::span<const std::unique_ptr<ActiveLaunch>> launches,
+std::vector<BegunOperation> begun_launches(std::span<const std::unique_ptr<GpuLaunch>> launches,
                                            const std::unordered_map<OperationId, OperationId>& leader_of,
                                            const Successors& successors);
 

@@ -24,7 +24,7 @@ LaunchSet::LaunchSet(LaunchHardware& hardware, DrainRequests& drains, EventBuffe
 
 void LaunchSet::submit(const Submission& submission, Time now) {
   successors_.take_announced(submission.application);
-  std::unique_ptr<ActiveLaunch> queued = successors_.take_queued(submission.id);
+  std::unique_ptr<GpuLaunch> queued = successors_.take_queued(submission.id);
   // A launch that has not been queued has no share until a plan gives it one.
   plan_is_due_ |= queued || std::ranges::find(plan_, submission.id, &Share::launch) != plan_.end();
   launches_.push_back(queued ? std::move(queued) : hardware_.make(submission));
@@ -67,7 +67,7 @@ void LaunchSet::evict_stopped(Time now) {
 void LaunchSet::choose_modes() {
   for (auto& launch : launches_) {
     if (launch->has_begun() || bypass_.has_admitted(launch->id())) continue;
-    if (std::unique_ptr<ActiveLaunch> other = hardware_.in_better_mode(*launch)) {
+    if (std::unique_ptr<GpuLaunch> other = hardware_.in_better_mode(*launch)) {
       other->set_share(launch->share());
       launch = std::move(other);
     }
@@ -85,7 +85,7 @@ void LaunchSet::admit(OperationId operation, Time now) {
     *launch = hardware_.make_on_reserved_sms(**launch);
     (*launch)->submitted(now);
   }
-  (*launch)->set_share({.quota = Quota::everywhere((*launch)->shape().max_residency)}, before_all);
+  (*launch)->set_share({.quota = Quota::everywhere((*launch)->traits().max_residency)}, before_all);
   bypass_.admit(operation, !has_begun, now);
   if (has_begun) {
     plan_is_due_ = true;
@@ -172,20 +172,20 @@ void LaunchSet::observe(Time now) {
 }
 
 void LaunchSet::report_ends(Time now) {
-  const auto is_over = [this](const std::unique_ptr<ActiveLaunch>& launch) {
+  const auto is_over = [this](const std::unique_ptr<GpuLaunch>& launch) {
     return launch->has_ended() && !successors_.is_leaving_behind(launch->id());
   };
   for (const auto& launch : launches_) {
     if (is_over(launch)) learn_time_of(*launch);
   }
-  std::erase_if(launches_, [&](const std::unique_ptr<ActiveLaunch>& launch) {
+  std::erase_if(launches_, [&](const std::unique_ptr<GpuLaunch>& launch) {
     if (!is_over(launch)) return false;
     launch->close(events_.seen());
     events_.seen().push_back({.time = std::min(now, launch->end()),
                               .application = launch->submission().application,
                               .operation = launch->id(),
                               .kind = EventKind::LaunchEnded});
-    std::unique_ptr<ActiveLaunch> successor = launch->take_successor(now);
+    std::unique_ptr<GpuLaunch> successor = launch->take_successor(now);
     if (successor) successor->came_behind(launch->end());
     successors_.keep(std::move(successor), launch->id());
     return true;
@@ -194,21 +194,21 @@ void LaunchSet::report_ends(Time now) {
 
 /// The time of a launch in a row is valid where no other launch was on its SMs, and where it did not run in its
 /// original form only because it is short.
-void LaunchSet::learn_time_of(const ActiveLaunch& launch) {
-  if (launch.is_brief() || !launch.shape().has_worker) return;
-  const auto sms = fully_shared_sms(launch.share().wanted(), launch.shape().max_residency);
+void LaunchSet::learn_time_of(const GpuLaunch& launch) {
+  if (launch.is_brief() || !launch.traits().has_worker) return;
+  const auto sms = fully_shared_sms(launch.share().wanted(), launch.traits().max_residency);
   if (!sms) return;
-  const auto has_some = [&](const ActiveLaunch& other) {
+  const auto has_some = [&](const GpuLaunch& other) {
     return std::ranges::any_of(*sms, [&](SmId sm) { return other.share().wanted()[index(sm)] > 0; });
   };
   const bool is_alone_there =
       std::ranges::none_of(launches_, [&](const auto& other) { return other.get() != &launch && has_some(*other); });
   hardware_.history().add(
-      {.kernel = launch.shape().kernel, .sms = sms->size(), .mode = launch.mode(), .blocks = launch.shape().blocks},
+      {.kernel = launch.traits().kernel, .sms = sms->size(), .mode = launch.mode(), .blocks = launch.traits().blocks},
       is_alone_there ? launch.time_in_a_row() : std::nullopt);
 }
 
-int LaunchSet::level_for(const ActiveLaunch& launch) const {
+int LaunchSet::level_for(const GpuLaunch& launch) const {
   std::vector<LevelInUse> in_use;
   for (const auto& other : launches_) {
     if (!other->grids().empty()) in_use.push_back({other->rank(), other->grids().level()});
@@ -218,18 +218,18 @@ int LaunchSet::level_for(const ActiveLaunch& launch) const {
 
 /// The launches among which residency is shared out, in rank order. The others get none for now; but original launches
 /// ignore the grant, and are handed to the hardware in order.
-std::vector<ActiveLaunch*> LaunchSet::participants(Time now) {
-  std::vector<ActiveLaunch*> ranked;
+std::vector<GpuLaunch*> LaunchSet::participants(Time now) {
+  std::vector<GpuLaunch*> ranked;
   for (const auto& launch : launches_) {
     if (bypass_.is_passing(*launch, now)) continue;
     const bool may_matter = launch->has_begun() || !launch->is_stopped() || launch->wants_hardware(now);
     if (may_matter) ranked.push_back(launch.get());
   }
-  std::ranges::stable_sort(ranked, {}, &ActiveLaunch::rank);
-  std::vector<Contender> contenders;
-  for (const ActiveLaunch* launch : ranked) contenders.push_back({launch->has_begun(), launch->share().wanted()});
+  std::ranges::stable_sort(ranked, {}, &GpuLaunch::rank);
+  std::vector<RankedLaunch> contenders;
+  for (const GpuLaunch* launch : ranked) contenders.push_back({launch->has_begun(), launch->share().wanted()});
   const std::vector<std::size_t> places = ResidencyArbiter::participants(contenders);
-  std::vector<ActiveLaunch*> found;
+  std::vector<GpuLaunch*> found;
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) {
     if (found.size() < places.size() && places[found.size()] == rank) {
       found.push_back(ranked[rank]);
@@ -240,16 +240,16 @@ std::vector<ActiveLaunch*> LaunchSet::participants(Time now) {
   return found;
 }
 
-ResidencyRequest LaunchSet::request_of(const ActiveLaunch& launch) const {
+ResidencyRequest LaunchSet::request_of(const GpuLaunch& launch) const {
   return bypass_.is_on_reserved_sms(launch.id()) ? on_reserved_sms(launch.request()) : launch.request();
 }
 
 /// Launches give way to launches of better rank that lack places, as long as those do.
 void LaunchSet::make_room(Time now) {
   if (quiescence_.is_draining()) return evict_all(now);
-  const std::vector<ActiveLaunch*> ranked = participants(now);
+  const std::vector<GpuLaunch*> ranked = participants(now);
   std::vector<ResidencyRequest> requests;
-  for (const ActiveLaunch* launch : ranked) requests.push_back(request_of(*launch));
+  for (const GpuLaunch* launch : ranked) requests.push_back(request_of(*launch));
   const std::span<const ResidencyGrant> grants = arbiter_.share_out(std::move(requests), hardware_.place_for_poll());
   for (std::size_t rank = 0; rank < ranked.size(); ++rank) ranked[rank]->grant(grants[rank], now);
 }
@@ -257,7 +257,7 @@ void LaunchSet::make_room(Time now) {
 /// In rank order: among equals, the hardware serves the first one first.
 void LaunchSet::hand_to_hardware(Time now) {
   bypass_.fill_places(launches_, now);
-  std::vector<ActiveLaunch*> wanting;
+  std::vector<GpuLaunch*> wanting;
   std::size_t under_way = 0;
   for (const auto& launch : launches_) {
     if (launch->wants_hardware(now)) wanting.push_back(launch.get());
@@ -266,8 +266,8 @@ void LaunchSet::hand_to_hardware(Time now) {
   if (wanting.empty()) return;
   if (quiescence_.begin_use(now) == Quiescence::Action::Drain) drain(now);
   if (!quiescence_.may_use()) return;
-  std::ranges::stable_sort(wanting, {}, &ActiveLaunch::rank);
-  for (ActiveLaunch* launch : wanting) {
+  std::ranges::stable_sort(wanting, {}, &GpuLaunch::rank);
+  for (GpuLaunch* launch : wanting) {
     const bool is_new = launch->grids().empty() && !bypass_.has_admitted(launch->id());
     if (is_new && ++under_way > ResidencyArbiter::most_on_hardware) return;
     launch->hand_to_hardware(level_for(*launch), now);

@@ -11,7 +11,7 @@
 #include "core/residency/residency_arbiter.hpp"
 #include "core/runtime/bypass_queue.hpp"
 #include "core/runtime/event_buffer.hpp"
-#include "core/runtime/launch/active_launch.hpp"
+#include "core/runtime/launch/gpu_launch.hpp"
 #include "core/runtime/poll_schedule.hpp"
 #include "core/runtime/quiescence.hpp"
 #include "core/runtime/successors.hpp"
@@ -31,11 +31,11 @@ class LaunchHardware {
   /// The needs of the block that reads the workers' tables, while it needs a place on some SM.
   virtual std::optional<BlockNeeds> place_for_poll() const = 0;
 
-  virtual std::unique_ptr<ActiveLaunch> make(const Submission& submission) = 0;
+  virtual std::unique_ptr<GpuLaunch> make(const Submission& submission) = 0;
   /// In its original form, on SMs that are reserved for it.
-  virtual std::unique_ptr<ActiveLaunch> make_on_reserved_sms(const ActiveLaunch& launch) = 0;
+  virtual std::unique_ptr<GpuLaunch> make_on_reserved_sms(const GpuLaunch& launch) = 0;
   /// The same launch, which has not begun, in the mode that suits its share better; nullptr where it is in that.
-  virtual std::unique_ptr<ActiveLaunch> in_better_mode(const ActiveLaunch& launch) = 0;
+  virtual std::unique_ptr<GpuLaunch> in_better_mode(const GpuLaunch& launch) = 0;
 };
 
 class LaunchSet {
@@ -89,11 +89,11 @@ class LaunchSet {
   void choose_modes();
   void drain(Time now);
   void evict_all(Time now);
-  std::vector<ActiveLaunch*> participants(Time now);
-  ResidencyRequest request_of(const ActiveLaunch& launch) const;
-  int level_for(const ActiveLaunch& launch) const;
+  std::vector<GpuLaunch*> participants(Time now);
+  ResidencyRequest request_of(const GpuLaunch& launch) const;
+  int level_for(const GpuLaunch& launch) const;
   void report_ends(Time now);
-  void learn_time_of(const ActiveLaunch& launch);
+  void learn_time_of(const GpuLaunch& launch);
 
   LaunchHardware& hardware_;
   EventBuffer& events_;
@@ -102,7 +102,7 @@ class LaunchSet {
   ResidencyArbiter arbiter_;
   BypassQueue bypass_;
   Successors successors_;
-  std::vector<std::unique_ptr<ActiveLaunch>> launches_;
+  std::vector<std::unique_ptr<GpuLaunch>> launches_;
   std::unordered_map<OperationId, OperationId> stopped_behind_;  // successors that stop() found, and their leaders
   std::vector<Share> plan_;
   bool plan_is_due_ = false;  // or has not been applied to the launches there are

@@ -15,20 +15,20 @@ std::optional<Submission> Successors::take_announced(ApplicationId application) 
   return next;
 }
 
-void Successors::keep(std::unique_ptr<ActiveLaunch> successor, OperationId leader) {
+void Successors::keep(std::unique_ptr<GpuLaunch> successor, OperationId leader) {
   if (successor) queued_.push_back({std::move(successor), leader});
 }
 
-std::unique_ptr<ActiveLaunch> Successors::take_queued(OperationId operation) {
+std::unique_ptr<GpuLaunch> Successors::take_queued(OperationId operation) {
   const auto found =
       std::ranges::find(queued_, operation, [](const QueuedSuccessor& each) { return each.launch->id(); });
   if (found == queued_.end()) return nullptr;
-  std::unique_ptr<ActiveLaunch> launch = std::move(found->launch);
+  std::unique_ptr<GpuLaunch> launch = std::move(found->launch);
   queued_.erase(found);
   return launch;
 }
 
-void Successors::dismiss(std::unique_ptr<ActiveLaunch> successor, OperationId leader, Time now) {
+void Successors::dismiss(std::unique_ptr<GpuLaunch> successor, OperationId leader, Time now) {
   if (!successor) return;
   successor->withdraw(now);
   successor->evict(now);
@@ -38,7 +38,7 @@ void Successors::dismiss(std::unique_ptr<ActiveLaunch> successor, OperationId le
 void Successors::dismiss_behind(OperationId leader, Time now) {
   const auto found = std::ranges::find(queued_, leader, &QueuedSuccessor::leader);
   if (found == queued_.end()) return;
-  std::unique_ptr<ActiveLaunch> launch = std::move(found->launch);
+  std::unique_ptr<GpuLaunch> launch = std::move(found->launch);
   queued_.erase(found);
   dismiss(std::move(launch), leader, now);
 }

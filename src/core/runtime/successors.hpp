@@ -9,13 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/runtime/launch/active_launch.hpp"
+#include "core/runtime/launch/gpu_launch.hpp"
 
 namespace gpushare {
 
 /// A successor that is on the hardware, and the launch before it.
 struct QueuedSuccessor {
-  std::unique_ptr<ActiveLaunch> launch;
+  std::unique_ptr<GpuLaunch> launch;
   OperationId leader{};
 };
 
@@ -26,12 +26,12 @@ class Successors {
   std::optional<Submission> take_announced(ApplicationId application);
 
   /// Stores the successor of a launch that has ended. Does nothing with none.
-  void keep(std::unique_ptr<ActiveLaunch> successor, OperationId leader);
+  void keep(std::unique_ptr<GpuLaunch> successor, OperationId leader);
   /// The launch of this operation, if it has been queued already.
-  std::unique_ptr<ActiveLaunch> take_queued(OperationId operation);
+  std::unique_ptr<GpuLaunch> take_queued(OperationId operation);
 
   /// It will not be submitted any more: it leaves the GPU, and is then forgotten. Does nothing with none.
-  void dismiss(std::unique_ptr<ActiveLaunch> successor, OperationId leader, Time now);
+  void dismiss(std::unique_ptr<GpuLaunch> successor, OperationId leader, Time now);
   /// The same for any successor of this launch, which has ended.
   void dismiss_behind(OperationId leader, Time now);
   /// Is a successor of this one still leaving? Until it has left, its code and its arrays are in use.

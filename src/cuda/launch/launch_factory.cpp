@@ -26,7 +26,7 @@ const DeviceOperation& LaunchFactory::operation_of(const Submission& submission)
   return code->operation();
 }
 
-LaunchShape LaunchFactory::shape_of(const Submission& submission, const DeviceLaunch& code) const {
+LaunchTraits LaunchFactory::traits_of(const Submission& submission, const DeviceLaunch& code) const {
   const BlockNeeds& needs = std::get<Launch>(*submission.operation).kernel.needs;
   return {.kernel = code.kernel->id(),
           .has_worker = code.has_worker(),
@@ -36,45 +36,45 @@ LaunchShape LaunchFactory::shape_of(const Submission& submission, const DeviceLa
           .split = shared_memory_split(device(), needs)};
 }
 
-std::unique_ptr<ActiveLaunch> LaunchFactory::make(const Submission& submission) {
+std::unique_ptr<GpuLaunch> LaunchFactory::make(const Submission& submission) {
   const auto& code = std::get<DeviceLaunch>(operation_of(submission));
-  const LaunchShape shape = shape_of(submission, code);
-  if (shape.has_worker) return std::make_unique<WorkerLaunch>(*this, submission, shape, code);
-  return std::make_unique<OriginalLaunch>(*this, submission, shape, code, anywhere(device(), code, device().sms));
+  const LaunchTraits traits = traits_of(submission, code);
+  if (traits.has_worker) return std::make_unique<WorkerLaunch>(*this, submission, traits, code);
+  return std::make_unique<OriginalLaunch>(*this, submission, traits, code, anywhere(device(), code, device().sms));
 }
 
 // The places of its blocks do not matter to the device: they are reported on as few SMs as hold them, since each of
 // these costs two events for every observer.
-std::unique_ptr<ActiveLaunch> LaunchFactory::make_on_reserved_sms(const ActiveLaunch& launch) {
+std::unique_ptr<GpuLaunch> LaunchFactory::make_on_reserved_sms(const GpuLaunch& launch) {
   const auto& code = std::get<DeviceLaunch>(operation_of(launch.submission()));
-  const LaunchShape& shape = launch.shape();
-  const std::int64_t sms = (shape.blocks + shape.max_residency - 1) / shape.max_residency;
-  return std::make_unique<OriginalLaunch>(*this, launch.submission(), shape, code,
+  const LaunchTraits& traits = launch.traits();
+  const std::int64_t sms = (traits.blocks + traits.max_residency - 1) / traits.max_residency;
+  return std::make_unique<OriginalLaunch>(*this, launch.submission(), traits, code,
                                           anywhere(device(), code, std::min<std::int64_t>(sms, device().sms)));
 }
 
-std::unique_ptr<ActiveLaunch> LaunchFactory::in_better_mode(const ActiveLaunch& launch) {
-  const LaunchShape& shape = launch.shape();
-  if (launch.has_begun() || !shape.has_worker) return nullptr;
+std::unique_ptr<GpuLaunch> LaunchFactory::in_better_mode(const GpuLaunch& launch) {
+  const LaunchTraits& traits = launch.traits();
+  if (launch.has_begun() || !traits.has_worker) return nullptr;
   const auto& code = std::get<DeviceLaunch>(operation_of(launch.submission()));
   const bool is_original = launch.mode() == ExecutionMode::Original;
-  const auto sms = fully_shared_sms(launch.share().wanted(), shape.max_residency);
+  const auto sms = fully_shared_sms(launch.share().wanted(), traits.max_residency);
   const bool is_misplaced = is_original && static_cast<const OriginalLaunch&>(launch).wanted_sms() != sms;
   std::optional<OriginalSetup> setup;
-  if (!is_misplaced) setup = setup_for(shape, code, sms, launch.share().original_up_to(), resources_.mode_limits);
+  if (!is_misplaced) setup = setup_for(traits, code, sms, launch.share().original_up_to(), resources_.mode_limits);
   if (setup.has_value() == is_original) return nullptr;
-  if (is_original) return std::make_unique<WorkerLaunch>(*this, launch.submission(), shape, code);
-  return std::make_unique<OriginalLaunch>(*this, launch.submission(), shape, code, *std::move(setup));
+  if (is_original) return std::make_unique<WorkerLaunch>(*this, launch.submission(), traits, code);
+  return std::make_unique<OriginalLaunch>(*this, launch.submission(), traits, code, *std::move(setup));
 }
 
-std::optional<OriginalSetup> LaunchFactory::setup_for(const LaunchShape& shape, const DeviceLaunch& code,
+std::optional<OriginalSetup> LaunchFactory::setup_for(const LaunchTraits& traits, const DeviceLaunch& code,
                                                       const std::optional<std::vector<SmId>>& sms,
                                                       Duration original_up_to, const ModeLimits& limits) const {
   const ModeChoice choice = choose_mode(resources_.history,
-                                        {.kernel = shape.kernel,
-                                         .has_worker = shape.has_worker,
-                                         .blocks = shape.blocks,
-                                         .max_residency = shape.max_residency,
+                                        {.kernel = traits.kernel,
+                                         .has_worker = traits.has_worker,
+                                         .blocks = traits.blocks,
+                                         .max_residency = traits.max_residency,
                                          .sms = sms,
                                          .original_up_to = original_up_to},
                                         limits);

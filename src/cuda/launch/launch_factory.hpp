@@ -18,16 +18,16 @@ class LaunchFactory final : public LaunchHardware {
   int levels() const override { return resources_.streams.levels(); }
   std::optional<BlockNeeds> place_for_poll() const override { return resources_.tables.place_for_poll(); }
 
-  std::unique_ptr<ActiveLaunch> make(const Submission& submission) override;
-  std::unique_ptr<ActiveLaunch> make_on_reserved_sms(const ActiveLaunch& launch) override;
-  std::unique_ptr<ActiveLaunch> in_better_mode(const ActiveLaunch& launch) override;
+  std::unique_ptr<GpuLaunch> make(const Submission& submission) override;
+  std::unique_ptr<GpuLaunch> make_on_reserved_sms(const GpuLaunch& launch) override;
+  std::unique_ptr<GpuLaunch> in_better_mode(const GpuLaunch& launch) override;
 
   GpuResources& resources() const { return resources_; }
   const DeviceOperation& operation_of(const Submission& submission) const;
-  LaunchShape shape_of(const Submission& submission, const DeviceLaunch& code) const;
+  LaunchTraits traits_of(const Submission& submission, const DeviceLaunch& code) const;
   /// How a launch would run in its original form with such a share. Nothing where workers suit it better, where it has
   /// no worker, or where what it needs is not ready yet.
-  std::optional<OriginalSetup> setup_for(const LaunchShape& shape, const DeviceLaunch& code,
+  std::optional<OriginalSetup> setup_for(const LaunchTraits& traits, const DeviceLaunch& code,
                                          const std::optional<std::vector<SmId>>& sms, Duration original_up_to,
                                          const ModeLimits& limits) const;
 

@@ -5,9 +5,9 @@
 
 namespace gpushare::cuda {
 
-OriginalLaunch::OriginalLaunch(LaunchFactory& factory, const Submission& submission, const LaunchShape& shape,
+OriginalLaunch::OriginalLaunch(LaunchFactory& factory, const Submission& submission, const LaunchTraits& traits,
                                const DeviceLaunch& code, OriginalSetup setup)
-    : ActiveLaunch(factory.device(), submission, shape, ExecutionMode::Original, grids_),
+    : GpuLaunch(factory.device(), submission, traits, ExecutionMode::Original, grids_),
       factory_(factory),
       code_(code),
       setup_(std::move(setup)),
@@ -19,13 +19,13 @@ OriginalLaunch::OriginalLaunch(LaunchFactory& factory, const Submission& submiss
 // The places of its blocks are unknown: until it has ended, it lacks the room for all that it may have. A brief one
 // counts as workers that have not been polled yet.
 ResidencyRequest OriginalLaunch::request() const {
-  const std::int64_t blocks = has_begun() || !is_stopped() ? shape().blocks : 0;
+  const std::int64_t blocks = has_begun() || !is_stopped() ? traits().blocks : 0;
   const bool is_brief = setup_.is_brief && !is_overdue_;
-  return {.block = shape().block,
+  return {.block = traits().block,
           .wanted = share_.wanted(),
           .present = std::vector<int>(share_.wanted().size()),
           .unclaimed = progress_.finished() ? 0 : blocks,
-          .split = shape().split,
+          .split = traits().split,
           .is_seen = is_brief,
           .is_brief = is_brief};
 }
@@ -48,8 +48,8 @@ bool OriginalLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!grids_.collect()) return false;
   end_ = now;
   was_steady_ = is_where_wanted();
-  const std::int64_t places = shape().max_residency * static_cast<std::int64_t>(setup_.sms.size());
-  const Duration block_time = (end_ - start_) * std::min(shape().blocks, places) / shape().blocks;
+  const std::int64_t places = traits().max_residency * static_cast<std::int64_t>(setup_.sms.size());
+  const Duration block_time = (end_ - start_) * std::min(traits().blocks, places) / traits().blocks;
   progress_.end_whole(block_time, end_, events);
   if (is_overdue_ && start_ > Time{}) report_misprediction(block_time);
   take(LaunchStep::GridsEnded);
@@ -61,9 +61,9 @@ bool OriginalLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
 void OriginalLaunch::report_misprediction(Duration block_time) {
   KernelHistory& history = factory_.history();
   if (setup_.is_brief) {
-    history.mispredicted(shape().kernel);
+    history.mispredicted(traits().kernel);
   } else if (was_chosen()) {
-    history.set_block_time(shape().kernel, block_time);
+    history.set_block_time(traits().kernel, block_time);
   }
 }
 
@@ -75,11 +75,11 @@ bool OriginalLaunch::accepts_successor() const {
 void OriginalLaunch::queue_successor(const Submission& next, Time /*now*/) {
   const auto* code = std::get_if<DeviceLaunch>(&factory_.operation_of(next));
   if (code == nullptr) return;
-  const LaunchShape next_shape = factory_.shape_of(next, *code);
+  const LaunchTraits next_traits = factory_.traits_of(next, *code);
   auto setup =
-      factory_.setup_for(next_shape, *code, wanted_sms_, share_.original_up_to(), factory_.resources().mode_limits);
+      factory_.setup_for(next_traits, *code, wanted_sms_, share_.original_up_to(), factory_.resources().mode_limits);
   if (!setup) return;
-  auto launch = std::make_unique<OriginalLaunch>(factory_, next, next_shape, *code, *std::move(setup));
+  auto launch = std::make_unique<OriginalLaunch>(factory_, next, next_traits, *code, *std::move(setup));
   launch->share_ = share_;
   launch->launch(grids_.level(), grids_.mark_ends());
   launch->may_start_ = true;

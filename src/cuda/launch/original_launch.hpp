@@ -11,9 +11,9 @@
 
 namespace gpushare::cuda {
 
-class OriginalLaunch final : public ActiveLaunch {
+class OriginalLaunch final : public GpuLaunch {
  public:
-  OriginalLaunch(LaunchFactory& factory, const Submission& submission, const LaunchShape& shape,
+  OriginalLaunch(LaunchFactory& factory, const Submission& submission, const LaunchTraits& traits,
                  const DeviceLaunch& code, OriginalSetup setup);
 
   /// The SMs that it was made for; nothing where it runs anywhere.
@@ -34,7 +34,7 @@ class OriginalLaunch final : public ActiveLaunch {
   void launch(int level, std::span<const CUevent> behind);
   bool was_chosen() const { return setup_.longest > Duration{}; }
   /// Does it run on the SMs that the policy still wants?
-  bool is_where_wanted() const { return fully_shared_sms(share_.wanted(), shape().max_residency) == wanted_sms_; }
+  bool is_where_wanted() const { return fully_shared_sms(share_.wanted(), traits().max_residency) == wanted_sms_; }
   void report_misprediction(Duration block_time);
 
   LaunchFactory& factory_;

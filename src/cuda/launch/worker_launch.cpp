@@ -16,14 +16,14 @@ constexpr Duration short_block(50'000);
 
 }  // namespace
 
-WorkerLaunch::WorkerLaunch(LaunchFactory& factory, const Submission& submission, const LaunchShape& shape,
+WorkerLaunch::WorkerLaunch(LaunchFactory& factory, const Submission& submission, const LaunchTraits& traits,
                            const DeviceLaunch& code)
-    : ActiveLaunch(factory.device(), submission, shape, ExecutionMode::Worker, grids_),
+    : GpuLaunch(factory.device(), submission, traits, ExecutionMode::Worker, grids_),
       factory_(factory),
       code_(code),
       grids_(factory.resources().streams, factory.resources().completions),
       orders_(static_cast<std::size_t>(factory.device().sms)) {
-  const std::optional<Duration> known = factory.history().block_time(shape.kernel);
+  const std::optional<Duration> known = factory.history().block_time(traits.kernel);
   if (!known) return;
   usual_block_time_ = *known;
   set_chunk(chunk_for(*known));
@@ -35,16 +35,16 @@ WorkerLaunch::~WorkerLaunch() {
 
 ResidencyRequest WorkerLaunch::request() const {
   const std::span<const int> present = progress_.workers_by_sm();
-  return {.block = shape().block,
+  return {.block = traits().block,
           .wanted = share_.wanted(),
           .present = {present.begin(), present.end()},
           .unclaimed = progress_.unclaimed(),
-          .split = shape().split,
+          .split = traits().split,
           .leaves_soon = leaves_soon()};
 }
 
 bool WorkerLaunch::leaves_soon() const {
-  const std::optional<Duration> block_time = factory_.history().block_time(shape().kernel);
+  const std::optional<Duration> block_time = factory_.history().block_time(traits().kernel);
   return block_time && *block_time <= short_block;
 }
 
@@ -68,7 +68,7 @@ void WorkerLaunch::grant(const ResidencyGrant& grant, Time now) {
 
 /// On an SM there are never more workers than have been launched and are not gone.
 bool WorkerLaunch::some_notice(std::span<const int> workers) const {
-  const std::int64_t there = std::min<std::int64_t>(shape().max_residency, launched_ - progress_.workers_gone());
+  const std::int64_t there = std::min<std::int64_t>(traits().max_residency, launched_ - progress_.workers_gone());
   const auto most = static_cast<int>(there);
   for (std::size_t sm = 0; sm < orders_.size(); ++sm) {
     if (std::min(workers[sm], most) != std::min<int>(orders_[sm].quota, most)) return true;
@@ -114,13 +114,13 @@ bool WorkerLaunch::wants_hardware(Time now) const {
 int WorkerLaunch::next_try() {
   WorkerDemand missing = demand();
   missing.missing = static_cast<int>(std::min<std::int64_t>(missing.missing, progress_.unclaimed()));
-  return top_up_.next(missing, factory_.device().sms, shape().max_residency);
+  return top_up_.next(missing, factory_.device().sms, traits().max_residency);
 }
 
 WorkerParameters WorkerLaunch::parameters(int workers) const {
   return {.control = tables().control_address(*slot_),
           .sm_table = tables().table_address(*slot_),
-          .tasks = static_cast<std::uint32_t>(shape().blocks),
+          .tasks = static_cast<std::uint32_t>(traits().blocks),
           .guide = guide_for(workers),
           .grid_x = FastDivisor::of(code_.grid[0]),
           .grid_y = FastDivisor::of(code_.grid[1]),
@@ -185,7 +185,7 @@ bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   take(LaunchStep::GridsEnded);
   if (stay_ == Stay::SomeWereToldToLeave) stay_ = Stay::Unknown;  // workers that start from now on have not seen it
   check_prediction();
-  if (stay_ == Stay::UntilNoTaskIsLeft && progress_.done() > shape().blocks / 4) progress_.finish(now, events);
+  if (stay_ == Stay::UntilNoTaskIsLeft && progress_.done() > traits().blocks / 4) progress_.finish(now, events);
   end_if_over();
   return true;
 }
@@ -214,25 +214,25 @@ void WorkerLaunch::observe(Time seen, Time now, std::vector<gpushare::Event>& ev
 /// The launch has left the GPU: was its time about as usual for its kernel, perhaps since the last poll?
 void WorkerLaunch::check_prediction() {
   KernelHistory& history = factory_.history();
-  const std::int64_t places = shape().max_residency * static_cast<std::int64_t>(orders_.size());
-  const std::optional<Duration> expected = history.expected_time(shape().kernel, shape().blocks, places);
+  const std::int64_t places = traits().max_residency * static_cast<std::int64_t>(orders_.size());
+  const std::optional<Duration> expected = history.expected_time(traits().kernel, traits().blocks, places);
   const Duration tolerance = factory_.resources().mode_limits.brief_at_most();
-  if (expected && end_ - since_ <= 2 * *expected + tolerance) history.as_predicted(shape().kernel);
+  if (expected && end_ - since_ <= 2 * *expected + tolerance) history.as_predicted(traits().kernel);
 }
 
 // The first blocks of a grid may be much shorter than the others, and unobserved ones are assumed to take as long as
 // usual: else workers would claim many long ones at a time.
 void WorkerLaunch::learn_block_time() {
   const Duration mean = progress_.block_time();
-  const double unseen = 1 - static_cast<double>(progress_.done()) / static_cast<double>(shape().blocks);
+  const double unseen = 1 - static_cast<double>(progress_.done()) / static_cast<double>(traits().blocks);
   const auto missing = Duration(std::llround(unseen * nanoseconds(usual_block_time_ - mean)));
-  factory_.history().set_block_time(shape().kernel, mean + std::max(missing, Duration{}));
+  factory_.history().set_block_time(traits().kernel, mean + std::max(missing, Duration{}));
 }
 
 void WorkerLaunch::adapt_chunk() {
   if (progress_.block_time() <= Duration{}) return;
   learn_block_time();
-  const std::uint16_t chunk = chunk_for(*factory_.history().block_time(shape().kernel));
+  const std::uint16_t chunk = chunk_for(*factory_.history().block_time(traits().kernel));
   if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
   set_chunk(chunk);
   write_orders();
@@ -251,7 +251,7 @@ bool WorkerLaunch::some_are_to_leave() const {
 
 // A successor was made when its predecessor had hardly begun.
 void WorkerLaunch::submitted(Time now) {
-  if (const std::optional<Duration> known = factory_.history().block_time(shape().kernel)) usual_block_time_ = *known;
+  if (const std::optional<Duration> known = factory_.history().block_time(traits().kernel)) usual_block_time_ = *known;
   if (!slot_) return;
   progress_.launched(launched_, now);
   changed_ = ordered_ = now;
@@ -282,13 +282,13 @@ bool WorkerLaunch::accepts_successor() const {
 void WorkerLaunch::queue_successor(const Submission& next, Time now) {
   const auto* code = std::get_if<DeviceLaunch>(&factory_.operation_of(next));
   if (code == nullptr) return;
-  const LaunchShape next_shape = factory_.shape_of(next, *code);
-  if (!next_shape.has_worker) return;
-  const auto sms = fully_shared_sms(share_.wanted(), shape().max_residency);
+  const LaunchTraits next_traits = factory_.traits_of(next, *code);
+  if (!next_traits.has_worker) return;
+  const auto sms = fully_shared_sms(share_.wanted(), traits().max_residency);
   ModeLimits limits = factory_.resources().mode_limits;
   limits.brief = Duration(-1);  // a brief one can wait behind workers, too
-  if (factory_.setup_for(next_shape, *code, sms, share_.original_up_to(), limits)) return;
-  auto launch = std::make_unique<WorkerLaunch>(factory_, next, next_shape, *code);
+  if (factory_.setup_for(next_traits, *code, sms, share_.original_up_to(), limits)) return;
+  auto launch = std::make_unique<WorkerLaunch>(factory_, next, next_traits, *code);
   launch->start_behind(*this, now);
   if (launch->slot_) successor_ = std::move(launch);
 }
@@ -297,7 +297,7 @@ void WorkerLaunch::start_behind(WorkerLaunch& leader, Time now) {
   share_.set({.quota = Quota::nowhere()}, leader.rank());
   top_up_.granted(leader.top_up_.open_sms());
   std::vector<int> workers;
-  for (const WorkerOrder& order : leader.orders_) workers.push_back(std::min<int>(order.quota, shape().max_residency));
+  for (const WorkerOrder& order : leader.orders_) workers.push_back(std::min<int>(order.quota, traits().max_residency));
   give_orders(workers);
   place(now);
   if (!slot_) return;

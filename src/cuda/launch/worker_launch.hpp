@@ -14,9 +14,9 @@
 
 namespace gpushare::cuda {
 
-class WorkerLaunch final : public ActiveLaunch, private SlotHolder {
+class WorkerLaunch final : public GpuLaunch, private SlotHolder {
  public:
-  WorkerLaunch(LaunchFactory& factory, const Submission& submission, const LaunchShape& shape,
+  WorkerLaunch(LaunchFactory& factory, const Submission& submission, const LaunchTraits& traits,
                const DeviceLaunch& code);
   ~WorkerLaunch() override;
 

@@ -61,7 +61,7 @@ TEST_F(BypassQueueTest, WaitingLaunchCanBeTakenOut) {
 TEST_F(BypassQueueTest, LaunchIsPassingForALimitedTime) {
   admit(1);
   queue.fill_places(launches, at_us(10));
-  ActiveLaunch& launch = *launches.front();
+  GpuLaunch& launch = *launches.front();
   EXPECT_TRUE(queue.is_passing(launch, at_us(10'000)));  // has not begun
   launch.hand_to_hardware(0, at_us(10));
   EXPECT_TRUE(queue.is_passing(launch, at_us(209)));

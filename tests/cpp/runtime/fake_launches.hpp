@@ -27,17 +27,17 @@ class FakeGrids final : public HardwareGrids {
   bool all_reached_their_end = false;
 };
 
-class FakeLaunch final : public ActiveLaunch {
+class FakeLaunch final : public GpuLaunch {
  public:
-  FakeLaunch(const Device& device, const Submission& submission, const LaunchShape& shape, ExecutionMode mode,
+  FakeLaunch(const Device& device, const Submission& submission, const LaunchTraits& traits, ExecutionMode mode,
              std::vector<std::string>& log)
-      : ActiveLaunch(device, submission, shape, mode, grids_), log_(log), sms_(device.sms) {}
+      : GpuLaunch(device, submission, traits, mode, grids_), log_(log), sms_(device.sms) {}
 
   ResidencyRequest request() const override {
-    return {.block = shape().block,
+    return {.block = traits().block,
             .wanted = share_.wanted(),
             .present = present,
-            .unclaimed = has_ended() ? 0 : shape().blocks};
+            .unclaimed = has_ended() ? 0 : traits().blocks};
   }
   void grant(const ResidencyGrant& grant, Time /*now*/) override {
     granted = grant.workers;
@@ -74,7 +74,7 @@ class FakeLaunch final : public ActiveLaunch {
   void submitted(Time /*now*/) override {}
   bool accepts_successor() const override { return may_be_followed && !successor_; }
   void queue_successor(const Submission& next, Time now) override {
-    auto launch = std::make_unique<FakeLaunch>(*device, next, shape(), mode(), log_);
+    auto launch = std::make_unique<FakeLaunch>(*device, next, traits(), mode(), log_);
     launch->device = device;
     launch->present = std::vector<int>(static_cast<std::size_t>(sms_));
     launch->hand_to_hardware(grids_.level(), now);
@@ -108,10 +108,10 @@ class FakeLaunch final : public ActiveLaunch {
 class FakeHardware final : public LaunchHardware {
  public:
   explicit FakeHardware(Device device = small_device(2)) : device_(std::move(device)) {
-    shape.block = footprint(device_, {.threads = 32});
-    shape.max_residency = max_residency(device_, {.threads = 32});
-    shape.blocks = 1000;
-    shape.has_worker = true;
+    traits.block = footprint(device_, {.threads = 32});
+    traits.max_residency = max_residency(device_, {.threads = 32});
+    traits.blocks = 1000;
+    traits.has_worker = true;
   }
 
   const Device& device() const override { return device_; }
@@ -119,13 +119,13 @@ class FakeHardware final : public LaunchHardware {
   int levels() const override { return 3; }
   std::optional<BlockNeeds> place_for_poll() const override { return std::nullopt; }
 
-  std::unique_ptr<ActiveLaunch> make(const Submission& submission) override {
+  std::unique_ptr<GpuLaunch> make(const Submission& submission) override {
     return make(submission, ExecutionMode::Worker);
   }
-  std::unique_ptr<ActiveLaunch> make_on_reserved_sms(const ActiveLaunch& launch) override {
+  std::unique_ptr<GpuLaunch> make_on_reserved_sms(const GpuLaunch& launch) override {
     return make(launch.submission(), ExecutionMode::Original);
   }
-  std::unique_ptr<ActiveLaunch> in_better_mode(const ActiveLaunch& launch) override {
+  std::unique_ptr<GpuLaunch> in_better_mode(const GpuLaunch& launch) override {
     if (launch.mode() == better_mode) return nullptr;
     return make(launch.submission(), better_mode);
   }
@@ -135,13 +135,13 @@ class FakeHardware final : public LaunchHardware {
   }
   FakeLaunch& launch(int operation) { return *launches_.at(operation); }
 
-  LaunchShape shape;
+  LaunchTraits traits;
   ExecutionMode better_mode = ExecutionMode::Worker;
   std::vector<std::string> log;
 
  private:
-  std::unique_ptr<ActiveLaunch> make(const Submission& submission, ExecutionMode mode) {
-    auto launch = std::make_unique<FakeLaunch>(device_, submission, shape, mode, log);
+  std::unique_ptr<GpuLaunch> make(const Submission& submission, ExecutionMode mode) {
+    auto launch = std::make_unique<FakeLaunch>(device_, submission, traits, mode, log);
     launch->device = &device_;
     launch->present = std::vector<int>(static_cast<std::size_t>(device_.sms));
     launches_[static_cast<int>(index(submission.id))] = launch.get();

@@ -27,13 +27,13 @@ class FaultReport : public testing::Test {
   }
   static test::FakeLaunch& queued_behind(test::FakeLaunch& leader, int operation) {
     leader.queue_successor(test::FakeHardware::submission(operation, 0), now);
-    return static_cast<test::FakeLaunch&>(const_cast<ActiveLaunch&>(*leader.successor()));
+    return static_cast<test::FakeLaunch&>(const_cast<GpuLaunch&>(*leader.successor()));
   }
   std::vector<BegunOperation> begun() const { return begun_launches(launches, leader_of, successors); }
   static BegunOperation at(int operation, Stage stage) { return {OperationId{operation}, stage}; }
 
   test::FakeHardware hardware;
-  std::vector<std::unique_ptr<ActiveLaunch>> launches;
+  std::vector<std::unique_ptr<GpuLaunch>> launches;
   std::unordered_map<OperationId, OperationId> leader_of;
   Successors successors;
 };

@@ -23,7 +23,7 @@ class LaunchSetTest : public testing::Test {
     launches.submit(test::FakeHardware::submission(operation, application), now);
   }
   Share everything(int operation) const {
-    return {.launch = OperationId{operation}, .quota = Quota::everywhere(hardware.shape.max_residency)};
+    return {.launch = OperationId{operation}, .quota = Quota::everywhere(hardware.traits.max_residency)};
   }
   void plan(std::vector<Share> shares) {
     launches.apply(shares);
@@ -41,7 +41,7 @@ class LaunchSetTest : public testing::Test {
   }
   std::vector<std::string> take_log() { return std::exchange(hardware.log, {}); }
   test::FakeLaunch& successor_of(int operation) {
-    return static_cast<test::FakeLaunch&>(const_cast<ActiveLaunch&>(*hardware.launch(operation).successor()));
+    return static_cast<test::FakeLaunch&>(const_cast<GpuLaunch&>(*hardware.launch(operation).successor()));
   }
 
   Time now = at_us(0);
@@ -54,7 +54,7 @@ class LaunchSetTest : public testing::Test {
 };
 
 TEST_F(LaunchSetTest, LaunchesStartInRankOrderOnceAPlanHasThem) {
-  hardware.shape.blocks = 1;  // so that there is room for both
+  hardware.traits.blocks = 1;  // so that there is room for both
   submit(1, 1);
   submit(2, 2);
   launches.hand_to_hardware(now);
@@ -292,14 +292,14 @@ TEST_F(LaunchSetTest, TimesOfLaunchesInARowAreLearnt) {
     launch->may_be_followed = true;
     launches.announce(test::FakeHardware::submission(operation + 1, 1));
     launches.queue_successors(now);
-    last_successor = static_cast<test::FakeLaunch*>(const_cast<ActiveLaunch*>(launch->successor()));
+    last_successor = static_cast<test::FakeLaunch*>(const_cast<GpuLaunch*>(launch->successor()));
     launch->end_grids();
     now = now + Duration(100'000);
     launches.collect(now);
     take_ends();
     submit(operation + 1, 1);
   }
-  EXPECT_TRUE(hardware.history().original_may_be_faster(hardware.shape.kernel, 2));
+  EXPECT_TRUE(hardware.history().original_may_be_faster(hardware.traits.kernel, 2));
 }
 
 TEST_F(LaunchSetTest, StopEvictsAllIncludingSuccessors) {

@@ -19,7 +19,7 @@
 namespace gpushare {
 
 /// What a launch is to the hardware, in every mode.
-struct LaunchShape {
+struct LaunchTraits {
   KernelId kernel{};
   bool has_worker = false;  ///< for such a block and such a grid
   std::int64_t blocks = 0;
@@ -28,18 +28,18 @@ struct LaunchShape {
   Bytes split{};  ///< how it wants an SM's L1 cache divided
 };
 
-class ActiveLaunch {
+class GpuLaunch {
  public:
   /// `grids` belongs to the mode.
-  ActiveLaunch(const Device& device, const Submission& submission, const LaunchShape& shape, ExecutionMode mode,
-               const HardwareGrids& grids);
-  virtual ~ActiveLaunch() = default;
-  ActiveLaunch(const ActiveLaunch&) = delete;
-  ActiveLaunch& operator=(const ActiveLaunch&) = delete;
+  GpuLaunch(const Device& device, const Submission& submission, const LaunchTraits& traits, ExecutionMode mode,
+            const HardwareGrids& grids);
+  virtual ~GpuLaunch() = default;
+  GpuLaunch(const GpuLaunch&) = delete;
+  GpuLaunch& operator=(const GpuLaunch&) = delete;
 
   const Submission& submission() const { return submission_; }
   OperationId id() const { return submission_.id; }
-  const LaunchShape& shape() const { return shape_; }
+  const LaunchTraits& traits() const { return traits_; }
   ExecutionMode mode() const { return mode_; }
   /// Does it run in its original form only because it ends before it could be stopped?
   bool is_brief() const { return is_brief_; }
@@ -66,9 +66,9 @@ class ActiveLaunch {
 
   /// Is neither it nor a successor behind it on the hardware?
   bool is_off_hardware() const;
-  const ActiveLaunch* successor() const { return successor_.get(); }
+  const GpuLaunch* successor() const { return successor_.get(); }
   /// The successor that was queued behind this one, if any. It starts only if this one has ended.
-  std::unique_ptr<ActiveLaunch> take_successor(Time now);
+  std::unique_ptr<GpuLaunch> take_successor(Time now);
   /// For a successor: the end of the launch before it.
   void came_behind(Time end);
   /// Its time behind another launch, if it had the SMs that the policy wants now from its beginning to its end. The
@@ -99,7 +99,7 @@ class ActiveLaunch {
   void take(LaunchStep step) { phase_ = after(phase_, step); }
   ShareOnSms share_;
   WorkerProgress progress_;
-  std::unique_ptr<ActiveLaunch> successor_;
+  std::unique_ptr<GpuLaunch> successor_;
   Time since_{};  // handed to the hardware, or the end of the launch before it
   Time end_{};
   bool is_brief_ = false;
@@ -108,7 +108,7 @@ class ActiveLaunch {
 
  private:
   const Submission submission_;
-  const LaunchShape shape_;
+  const LaunchTraits traits_;
   const ExecutionMode mode_;
   const HardwareGrids& grids_;
   LaunchPhase phase_ = LaunchPhase::Queued;

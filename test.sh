@@ -90,7 +90,7 @@ stage_stubs() { # _core.pyi matches the compiled module
   fi
 }
 
-cpp_sources() { find src tests benchmarks -name '*.[ch]pp' -print0; }
+cpp_sources() { find src tests tools benchmarks -name '*.[ch]pp' -print0; }
 
 stage_format() { # ruff format and clang-format
   ensure_test_tools

@@ -24,5 +24,5 @@ def use(log):
     os.environ["GPUSHARE_STAND_IN_LOG"] = str(log)
     if "GPUSHARE_STAND_IN_PTXAS" not in os.environ:
         os.environ["GPUSHARE_STAND_IN_PTXAS"] = cuda_libraries().ptxas or "ptxas"
-    os.environ["GPUSHARE_PTXAS"] = str(ROOT / "tests/stand_in_gpu/ptxas")
+    os.environ["GPUSHARE_PTXAS"] = str(ROOT / "tools/stand_in/ptxas")
     cuda_libraries.cache_clear()

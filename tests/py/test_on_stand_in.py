@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of tests/py/gpu where there is no GPU: src/cuda drives tests/stand_in_gpu as it drives a real one.
+"""The tests of tests/py/gpu where there is no GPU: src/cuda drives tools/stand_in as it drives a real one.
 
 A file of them is a test here, in a process of its own, as the driver is opened once in a process.
 """

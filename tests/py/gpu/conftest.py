@@ -23,7 +23,7 @@ from gpushare.backends.cuda.run import CudaRunner
 HERE = pathlib.Path(__file__).parent
 DEVICE = "cuda:0"
 ON_STAND_IN = os.environ.get("GPUSHARE_STAND_IN") == "1"
-"""No GPU, but tests/stand_in_gpu, where a thread of a kernel takes as long as thousands on an H100."""
+"""No GPU, but tools/stand_in, where a thread of a kernel takes as long as thousands on an H100."""
 TIMEOUT_S = 120 if ON_STAND_IN else 30
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU that is none: makes this process and those that it starts take it for the real one."""
+"""tools/stand_in: makes this process and those that it starts take it for the driver."""
 
 import os
 import pathlib
@@ -17,7 +17,7 @@ def library():
 
 
 def use(log):
-    """Before this process opens the driver. What nobody should ask of one goes to the file ``log``, and faults."""
+    """Before this process opens the driver. Calls that no correct program makes go to the file ``log``, and faults."""
     from gpushare.kernels.cuda_libraries import cuda_libraries
 
     os.environ["GPUSHARE_LIBCUDA"] = str(library())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One direction of copies between host and device: one at a time, in the order they come, from whatever streams. So a
-// short one waits behind a long one of somebody else, as on real hardware.
+// Copies in one direction, between host and device or to other devices: one at a time, in the order they come, from
+// whatever streams. So a short one waits behind a long one of another stream, as on real hardware.
 #pragma once
 
 #include <cstddef>

@@ -4,10 +4,10 @@
 
 #include <memory>
 
-#include "ptx_interpreter/block.hpp"
+#include "device/context.hpp"
 #include "device/limits.hpp"
 #include "device/module.hpp"
-#include "device/stream.hpp"
+#include "ptx_interpreter/block.hpp"
 
 namespace gpushare::stand_in {
 
@@ -16,7 +16,7 @@ struct Grid {
   interpreter::Launch launch;
   Footprint block;
   int priority = 0;      ///< of its stream: lower is more urgent
-  SmMask sms = all_sms;  ///< where its blocks may be
+  SmMask sms = all_sms;  ///< on which its blocks may be
   std::size_t placed = 0;
   std::size_t ended = 0;
 

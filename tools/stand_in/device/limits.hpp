@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stand-in is: so small that tests fill it, with limits per SM as of an H100 but for the blocks.
+// What each device is: so small that tests fill it, with limits per SM as of an H100 but for the blocks.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,14 @@ inline int sms_asked_for(int otherwise, int most) {
   return text != nullptr ? std::clamp(std::atoi(text) / 2 * 2, 2, most) : otherwise;
 }
 
+/// GPUSHARE_STAND_IN_DEVICES, of one kind.
+inline int devices_asked_for(int most) {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_DEVICES");
+  return text != nullptr ? std::clamp(std::atoi(text), 1, most) : 1;
+}
+
 struct Limits {
+  static constexpr int most_devices = 8;
   static constexpr std::string_view name = "gpushare stand-in";
   static constexpr int most_sms = 132;  ///< as an H100
   inline static const int sms = sms_asked_for(4, most_sms);
@@ -33,12 +40,12 @@ struct Limits {
   static constexpr int shared_at_a_time = 128;
   static constexpr int capability = 90;
   static constexpr int clock_khz = 1'000'000;
-  static constexpr std::size_t memory = std::size_t{1} << 30;
+  static constexpr std::size_t memory = std::size_t{1} << 30;  ///< of each device
   static constexpr int most_urgent_priority = -5;
   static constexpr int queues = 32;  ///< for the streams of a context: CUDA_DEVICE_MAX_CONNECTIONS
 };
 
-/// What nobody has written: a NaN, a negative number.
+/// What has not been written: a NaN, a negative number.
 inline constexpr auto poison = std::byte{0xff};
 
 /// What a block takes of an SM.

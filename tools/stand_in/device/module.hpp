@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that has been loaded. Its image is PTX text that ends with a zero: PTX as users have it, or what the `ptxas` in
-// this folder makes, which puts the assembler's report in front of it, in comments; or a cubin that a test has put such
-// text behind.
+// the folder above makes, which puts the assembler's report in front of it, in comments; or a cubin that a test has put
+// such text behind.
 #pragma once
 
 #include <map>
@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "core/transform/ptx/ptx_module.hpp"
+#include "device/context.hpp"
 #include "ptx_interpreter/program.hpp"
-#include "device/cuda_header.hpp"
 
 namespace gpushare::stand_in {
 
@@ -36,7 +36,7 @@ struct Module {
 
   ptx::Module text;
   interpreter::Program program;
-  CUgreenCtx context = nullptr;  ///< the primary one
+  std::shared_ptr<const Context> context{};  ///< in which it was loaded
 };
 
 /// Throws InvalidInput where there is none of this name.

@@ -14,7 +14,7 @@ void Multiprocessors::add(std::shared_ptr<Grid> grid) {
 }
 
 bool Multiprocessors::place() {
-  SmMask taken;  // by who comes before
+  SmMask taken;  // by grids before it
   for (auto grid = waiting_.begin(); grid != waiting_.end(); ++grid) {
     if (((*grid)->sms & taken).none() && place_block_of(*grid)) {
       if ((*grid)->is_placed()) waiting_.erase(grid);
@@ -52,14 +52,14 @@ std::vector<std::shared_ptr<const Grid>> Multiprocessors::grids() const {
   return all;
 }
 
-bool Multiprocessors::turn() {
+bool Multiprocessors::run_some() {
   next_ = (next_ + 1) % resident_.size();
   const Resident& resident = resident_[next_];
   interpreter::Block& block = *resident.block;
   if (block.runnable.empty())
     throw interpreter::Deadlock(block.describe() + ": no thread can run:" + block.describe_waiting());
   interpreter::Thread& thread = block.threads[block.runnable[random_.pick_thread(block.runnable.size())]];
-  block.launch.instructions += take_turn(thread, random_.instructions());
+  block.launch.instructions += run_thread(thread, random_.instructions());
   block.settle(thread);
   if (block.exited < block.threads.size()) return false;
   sms_[block.sm].add(resident.grid->block, -1);

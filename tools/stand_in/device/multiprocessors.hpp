@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SMs: who gets a place on which, and the resident blocks, which take turns of some instructions of one thread.
+// The SMs of a device: which block gets a place on which, and the resident blocks, of which one at a time runs some
+// instructions of one thread.
 //
 // A grid that has begun to be placed is not overtaken by one that is no more urgent: if its next block fits nowhere,
 // those behind it wait too, also if theirs would fit, unless they have other SMs. Real hardware is at most as strict.
@@ -8,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "ptx_interpreter/scheduler.hpp"
 #include "device/grid.hpp"
+#include "ptx_interpreter/scheduler.hpp"
 
 namespace gpushare::stand_in {
 
@@ -23,7 +24,7 @@ class Multiprocessors {
   /// Has an SM room for a block of this kind?
   bool has_room_for(const Footprint& block) const;
   /// Some instructions of some thread. Requires that there is a resident block. Throws Fault. True if a block ended.
-  bool turn();
+  bool run_some();
   bool empty() const { return resident_.empty(); }
   /// All that have blocks there, or wait for room.
   std::vector<std::shared_ptr<const Grid>> grids() const;
@@ -35,7 +36,7 @@ class Multiprocessors {
     std::shared_ptr<Grid> grid;
     std::unique_ptr<interpreter::Block> block;
   };
-  /// Which threads run in which order, and what memory holds that nobody has written.
+  /// Which threads run in which order, and what memory holds that has not been written.
   class Random : public interpreter::Scheduler {
    public:
     using Scheduler::Scheduler;

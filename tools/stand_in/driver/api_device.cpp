@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's functions about itself, the device and its context.
+// The driver's functions about itself, the devices and their contexts.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "driver/call.hpp"
 
@@ -22,6 +24,9 @@ constexpr std::array known_results = {
     Known{CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     Known{CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     Known{CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    Known{CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+          "peer access is already enabled"},
+    Known{CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED", "peer access has not been enabled"},
     Known{CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
     Known{CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     Known{CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
@@ -42,7 +47,7 @@ const Known* find(CUresult result) {
   return found == known_results.end() ? nullptr : &*found;
 }
 
-const std::array<std::pair<CUdevice_attribute, int>, 11> attributes = {{
+const std::array<std::pair<CUdevice_attribute, int>, 18> attributes = {{
     {CU_DEVICE_ATTRIBUTE_WARP_SIZE, Limits::warp},
     {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, Limits::clock_khz},
     {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, Limits::sms},
@@ -54,11 +59,40 @@ const std::array<std::pair<CUdevice_attribute, int>, 11> attributes = {{
     {CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK, Limits::reserved_shared},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, Limits::capability / 10},
     {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, Limits::capability % 10},
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, Limits::threads_per_block},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, Limits::usual_shared_per_block},
+    {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
+    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
+    {CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID, 0},
+    {CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID, 0},
 }};
 
-void expect_device(CUdevice device) { expect(device == 0, CUDA_ERROR_INVALID_DEVICE, "there is only device 0"); }
+/// Buses from 1: nothing else of the machine is told apart by them.
+int pci_bus(const Gpu& gpu) { return gpu.ordinal() + 1; }
 
-CUcontext the_context() { return reinterpret_cast<CUcontext>(&gpu()); }
+std::string pci_name(const Gpu& gpu) {
+  std::array<char, 16> text{};
+  std::snprintf(text.data(), text.size(), "0000:%02X:00.0", static_cast<unsigned>(pci_bus(gpu)));
+  return text.data();
+}
+
+/// What a caller has room for, with a zero behind it.
+void copy_name(char* to, int length, const std::string& name) {
+  expect(length > 0, CUDA_ERROR_INVALID_VALUE, "no room for a name");
+  const std::string text = name.substr(0, static_cast<std::size_t>(length) - 1);
+  std::memcpy(to, text.c_str(), text.size() + 1);
+}
+
+/// Locks the machine only for green contexts: the others never change, and calls that change the current one are many.
+std::shared_ptr<const Context> context_behind(CUcontext handle) {
+  Machine& all = machine();
+  for (const auto& gpu : all.gpus()) {
+    if (handle_of(*gpu->primary()) == handle) return gpu->primary();
+  }
+  const Machine::Lock lock(all);
+  return all.context(handle);
+}
 
 }  // namespace
 }  // namespace gpushare::stand_in
@@ -90,27 +124,38 @@ CUresult cuGetErrorString(CUresult result, const char** meaning) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  return answer(__func__, [&] { *count = 1; });
+  return answer(__func__, [&] { *count = static_cast<int>(machine().gpus().size()); });
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  return answer(__func__, [&] {
-    expect_device(ordinal);
-    *device = ordinal;
-  });
+  return answer(__func__, [&] { *device = machine().gpu(ordinal).ordinal(); });
 }
 
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   return answer(__func__, [&] {
-    expect_device(device);
-    const std::string text(Limits::name.substr(0, static_cast<std::size_t>(length) - 1));
-    std::memcpy(name, text.c_str(), text.size() + 1);
+    const Gpu& gpu = machine().gpu(device);
+    const std::string number = gpu.ordinal() == 0 ? "" : " " + std::to_string(gpu.ordinal());
+    copy_name(name, length, std::string(Limits::name) + number);
+  });
+}
+
+CUresult cuDeviceGetPCIBusId(char* name, int length, CUdevice device) {
+  return answer(__func__, [&] { copy_name(name, length, pci_name(machine().gpu(device))); });
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* name) {
+  return answer(__func__, [&] {
+    const auto& gpus = machine().gpus();
+    const auto found = std::ranges::find_if(gpus, [&](const auto& gpu) { return pci_name(*gpu) == name; });
+    if (found == gpus.end()) throw Denial(CUDA_ERROR_INVALID_DEVICE, "no device has this bus");
+    *device = (*found)->ordinal();
   });
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice device) {
   return answer(__func__, [&] {
-    expect_device(device);
+    const Gpu& gpu = machine().gpu(device);
+    if (which == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) return void(*value = pci_bus(gpu));
     const auto found = std::ranges::find(attributes, which, &std::pair<CUdevice_attribute, int>::first);
     expect(found != attributes.end(), CUDA_ERROR_INVALID_VALUE, "the stand-in does not know this attribute");
     *value = found->second;
@@ -119,54 +164,31 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute which, CUdevice dev
 
 CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice device) {
   return answer(__func__, [&] {
-    expect_device(device);
+    static_cast<void>(machine().gpu(device));
     *bytes = Limits::memory;
   });
 }
 
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  return answer(__func__, [&] {
-    expect_device(device);
-    *pool = reinterpret_cast<CUmemoryPool>(&gpu().memory);
-  });
-}
-
-/// A forked process, or another one, sees the same GPU.
+/// A forked process, or another one, sees the same devices.
 CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
   return answer(__func__, [&] {
-    expect_device(device);
     std::memcpy(uuid->bytes, Limits::name.data(), sizeof uuid->bytes);
-  });
-}
-
-/// It keeps nothing.
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t) {
-  return answer(__func__, [&] {
-    expect(pool == reinterpret_cast<CUmemoryPool>(&gpu().memory), CUDA_ERROR_INVALID_HANDLE, "no such pool");
-  });
-}
-
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute, void*) {
-  return answer(__func__, [&] {
-    expect(pool == reinterpret_cast<CUmemoryPool>(&gpu().memory), CUDA_ERROR_INVALID_HANDLE, "no such pool");
+    uuid->bytes[sizeof uuid->bytes - 1] += static_cast<char>(machine().gpu(device).ordinal());
   });
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  return answer(__func__, [&] {
-    expect_device(device);
-    *context = the_context();
-  });
+  return answer(__func__, [&] { *context = handle_of(*machine().gpu(device).primary()); });
 }
 
 /// The context stays: other libraries of a process may hold it.
 CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
-  return answer(__func__, [&] { expect_device(device); });
+  return answer(__func__, [&] { static_cast<void>(machine().gpu(device)); });
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   return answer(__func__, [&] {
-    expect_device(device);
+    static_cast<void>(machine().gpu(device));
     *flags = 0;
     *active = 1;
   });
@@ -174,44 +196,39 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* activ
 
 CUresult cuCtxSetCurrent(CUcontext context) {
   return answer(__func__, [&] {
-    expect(context == nullptr || context == the_context(), CUDA_ERROR_INVALID_CONTEXT, "no such context");
+    const auto wanted = context != nullptr ? context_behind(context) : nullptr;
     contexts_pushed().clear();
-    if (context != nullptr) contexts_pushed().push_back(nullptr);
+    if (wanted != nullptr) contexts_pushed().push_back(wanted);
   });
 }
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
-  return answer(__func__, [&] {
-    if (contexts_pushed().empty()) return void(*context = nullptr);
-    CUgreenCtx green = green_context();
-    *context = green == nullptr ? the_context() : reinterpret_cast<CUcontext>(green);
-  });
+  return answer(__func__,
+                [&] { *context = contexts_pushed().empty() ? nullptr : handle_of(*contexts_pushed().back()); });
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) {
+  return answer(__func__, [&] { *device = current_context()->gpu.ordinal(); });
 }
 
 CUresult cuCtxPushCurrent(CUcontext context) {
-  return answer(__func__, [&] {
-    auto* green = reinterpret_cast<CUgreenCtx>(context);
-    expect(context == the_context() || gpu().green_contexts.contains(green), CUDA_ERROR_INVALID_CONTEXT,
-           "no such context");
-    contexts_pushed().push_back(context == the_context() ? nullptr : green);
-  });
+  return answer(__func__, [&] { contexts_pushed().push_back(context_behind(context)); });
 }
 
 CUresult cuCtxPopCurrent(CUcontext* context) {
   return answer(__func__, [&] {
-    CUgreenCtx green = green_context();
+    *context = handle_of(*current_context());
     contexts_pushed().pop_back();
-    *context = green == nullptr ? the_context() : reinterpret_cast<CUcontext>(green);
   });
 }
 
 CUresult cuCtxSynchronize() {
   return answer_in_context("cuCtxSynchronize",
-                           [](Gpu& device, Gpu::Turn& turn) { turn.wait_until([&] { return device.is_idle(); }); });
+                           [](Gpu& gpu, Machine::Lock& lock) { lock.wait_until(gpu, [&] { return gpu.is_idle(); }); });
 }
 
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return answer_in_context(__func__, [&](Gpu&, Gpu::Turn&) {
+  return answer_in_context(__func__, [&](Gpu&, Machine::Lock&) {
     *least = 0;
     *greatest = Limits::most_urgent_priority;
   });

@@ -6,23 +6,22 @@
 namespace gpushare::stand_in {
 namespace {
 
-CUmodule module_of(Gpu& device, CUlibrary library) {
-  const auto found = device.libraries.find(library);
-  expect(found != device.libraries.end(), CUDA_ERROR_INVALID_HANDLE, "no such library");
-  return found->second;
+/// The one of this name, made if it is new. Throws Denial where the library has none.
+CUkernel kernel_named(Machine& machine, CUlibrary library, const std::string& name) {
+  for (const auto& [handle, kernel] : machine.kernels) {
+    if (kernel->library == library && kernel->name == name) return handle;
+  }
+  Gpu& gpu = current_or_first(machine);
+  static_cast<void>(find_function(machine, module_on(gpu, library_behind(machine, library)), name));
+  auto made = std::make_unique<LibraryKernel>(LibraryKernel{library, name});
+  auto* handle = reinterpret_cast<CUkernel>(made.get());
+  machine.kernels.emplace(handle, std::move(made));
+  return handle;
 }
 
-/// A handle that is none of a function, and can be launched as one.
-CUkernel kernel_of(Gpu& device, CUfunction function) {
-  auto* kernel = reinterpret_cast<CUkernel>(reinterpret_cast<std::uintptr_t>(function) + 1);
-  device.kernels[kernel] = function;
-  return kernel;
-}
-
-CUfunction function_of_kernel(Gpu& device, CUkernel kernel) {
-  const auto found = device.kernels.find(kernel);
-  if (found == device.kernels.end()) throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no kernel");
-  return found->second;
+std::vector<std::string> kernel_names(Machine& machine, CUlibrary library) {
+  const CUmodule module = module_on(current_or_first(machine), library_behind(machine, library));
+  return module_behind(machine, module)->text.entry_names();
 }
 
 }  // namespace
@@ -32,63 +31,61 @@ using namespace gpushare::stand_in;
 
 extern "C" {
 
-CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option*, void**, unsigned, CUlibraryOption*,
+CUresult cuLibraryLoadData(CUlibrary* handle, const void* image, CUjit_option*, void**, unsigned, CUlibraryOption*,
                            void**, unsigned) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
-    turn.wait_until(device.end_of_kernels());
-    const CUmodule module = load(device, image, nullptr);
-    *library = reinterpret_cast<CUlibrary>(module);
-    device.libraries[*library] = module;
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock& lock) {
+    Gpu& gpu = current_or_first(all);
+    lock.wait_until(gpu, gpu.end_of_kernels());
+    auto library = std::make_unique<Library>(Library{.image = ptx_of(image)});
+    static_cast<void>(module_on(gpu, *library));
+    *handle = reinterpret_cast<CUlibrary>(library.get());
+    all.libraries.emplace(*handle, std::move(library));
   });
 }
 
-CUresult cuLibraryUnload(CUlibrary library) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
-    turn.wait_until(device.end_of_kernels());
-    const CUmodule module = module_of(device, library);
-    std::erase_if(device.kernels, [&](const auto& kernel) {
-      return reinterpret_cast<CUmodule>(const_cast<Module*>(device.function(kernel.second).module.get())) == module;
-    });
-    device.libraries.erase(library);
-    unload(device, module);
+CUresult cuLibraryUnload(CUlibrary handle) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock& lock) {
+    lock.wait_until(current_or_first(all), all.end_of_kernels());
+    for (const auto& [gpu, module] : library_behind(all, handle).modules) unload(all, module);
+    std::erase_if(all.kernels, [&](const auto& each) { return each.second->library == handle; });
+    all.libraries.erase(handle);
   });
 }
 
 CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) { *module = module_of(device, library); });
+  return answer_in_context(
+      __func__, [&](Gpu& gpu, Machine::Lock&) { *module = module_on(gpu, library_behind(gpu.machine(), library)); });
 }
 
 CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    *kernel = kernel_of(device, find_function(device, module_of(device, library), name));
-  });
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) { *kernel = kernel_named(all, library, name); });
 }
 
 CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    *count = static_cast<unsigned>(device.modules.at(module_of(device, library))->text.entry_names().size());
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    *count = static_cast<unsigned>(kernel_names(all, library).size());
   });
 }
 
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    const CUmodule module = module_of(device, library);
-    for (const std::string& name : device.modules.at(module)->text.entry_names()) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    for (const std::string& name : kernel_names(all, library)) {
       if (count-- == 0) return;
-      *kernels++ = kernel_of(device, find_function(device, module, name));
+      *kernels++ = kernel_named(all, library, name);
     }
   });
 }
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) { *function = function_of_kernel(device, kernel); });
+  return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) { *function = function_on(gpu, kernel); });
 }
 
 CUresult cuKernelGetName(const char** name, CUkernel kernel) {
-  CUfunction function = nullptr;
-  const CUresult result =
-      answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { function = function_of_kernel(device, kernel); });
-  return result != CUDA_SUCCESS ? result : cuFuncGetName(name, function);
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    const auto found = all.kernels.find(kernel);
+    if (found == all.kernels.end()) throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no kernel");
+    *name = found->second->name.c_str();
+  });
 }
 
 }  // extern "C"

@@ -3,60 +3,52 @@
 #include <algorithm>
 #include <cstring>
 
-#include "driver/call.hpp"
 #include "device/limits.hpp"
+#include "driver/call.hpp"
 
 namespace gpushare::stand_in {
 namespace {
 
 /// Copies from pageable memory of up to so many bytes have read it before the call returns, and wait for no copies of
-/// others.
+/// other streams.
 constexpr std::size_t sent_with_the_command = 64 * 1024;
 
-CUdeviceptr allocate_device(Gpu& device, std::size_t bytes) {
-  expect(bytes > 0, CUDA_ERROR_INVALID_VALUE, "no bytes");
-  const std::size_t taken = device.allocated_bytes + device.shared.taken_bytes();
-  if (bytes > Limits::memory - taken) throw Denial(CUDA_ERROR_OUT_OF_MEMORY, "the device is full");
-  const CUdeviceptr address = device.memory.allocate(bytes);
-  std::ranges::fill_n(device.bytes_at(address, bytes), static_cast<std::ptrdiff_t>(bytes), poison);
-  device.allocated[address] = bytes;
-  device.allocated_bytes += bytes;
-  return address;
-}
-
-void free_device(Gpu& device, std::uint64_t address) {
-  const auto found = device.allocated.find(address);
-  expect(found != device.allocated.end(), CUDA_ERROR_INVALID_VALUE, "frees what is not allocated");
-  device.allocated_bytes -= found->second;
-  device.allocated.erase(found);
-  device.memory.release(address);
-}
-
-/// Memory that was freed while a copy waited is a fault of whoever freed it.
-void copy_from_host(Gpu& device, CUdeviceptr to, const void* from, std::size_t bytes) {
-  std::memcpy(device.bytes_at(to, bytes), from, bytes);
-}
-void copy_to_host(Gpu& device, void* to, CUdeviceptr from, std::size_t bytes) {
-  std::memcpy(to, device.bytes_at(from, bytes), bytes);
-}
-
-void put_small_copy(Gpu& device, CUstream stream, CUdeviceptr to, const void* from, std::size_t bytes) {
+/// A copy that waited while its memory was freed is a fault of the program: bytes_at throws then.
+void put_small_copy(Stream& stream, CUdeviceptr to, const void* from, std::size_t bytes) {
   const auto* first = static_cast<const std::byte*>(from);
-  device.put(stream, [&device, to, kept = std::vector<std::byte>(first, first + bytes)] {
-    copy_from_host(device, to, kept.data(), kept.size());
+  Gpu& gpu = stream.gpu();
+  gpu.put(stream, [&all = gpu.machine(), to, kept = std::vector<std::byte>(first, first + bytes)] {
+    std::ranges::copy(kept, all.bytes_at(to, kept.size()));
     return true;
   });
 }
 
 /// As the driver does with pageable memory.
-void wait_for_copy(Gpu& device, Gpu::Turn& turn, CUstream stream, CopyEngine& engine, std::size_t bytes,
+void wait_for_copy(Stream& stream, Machine::Lock& lock, CopyEngine& engine, std::size_t bytes,
                    std::function<void()> move) {
   auto done = std::make_shared<bool>(false);
-  device.copy(stream, engine, bytes, [move = std::move(move), done] {
+  stream.gpu().copy(stream, engine, bytes, [move = std::move(move), done] {
     move();
     *done = true;
   });
-  turn.wait_until([&] { return *done; });
+  lock.wait_until(stream.gpu(), [&] { return *done; });
+}
+
+/// Within a device by a kernel of the driver; between devices by a copy engine, with peer access or without it.
+void copy_on_devices(Stream& stream, CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  Gpu& gpu = stream.gpu();
+  Machine& all = gpu.machine();
+  static_cast<void>(all.bytes_at(from, bytes));
+  static_cast<void>(all.bytes_at(to, bytes));
+  const auto move = [&all, to, from, bytes] {
+    std::memmove(all.bytes_at(to, bytes), all.bytes_at(from, bytes), bytes);
+  };
+  const auto is_here = [&](CUdeviceptr address) {
+    const Gpu* owner = all.owner_of(address);
+    return owner == nullptr || owner == &gpu;
+  };
+  if (is_here(to) && is_here(from)) return gpu.put_on_sm(stream, move);
+  gpu.copy(stream, gpu.to_peers, bytes, move);
 }
 
 /// One side of a 2-D copy.
@@ -65,8 +57,8 @@ struct Plane {
   std::uint64_t device = 0;
   std::size_t pitch = 0;
 
-  std::byte* row(Gpu& gpu, std::size_t index, std::size_t bytes) const {
-    return host != nullptr ? host + index * pitch : gpu.bytes_at(device + index * pitch, bytes);
+  std::byte* row(Machine& machine, std::size_t index, std::size_t bytes) const {
+    return host != nullptr ? host + index * pitch : machine.bytes_at(device + index * pitch, bytes);
   }
 };
 
@@ -85,131 +77,157 @@ using namespace gpushare::stand_in;
 extern "C" {
 
 CUresult cuMemAlloc(CUdeviceptr* address, std::size_t bytes) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
-    device.expect_no_capture();
-    *address = allocate_device(device, bytes);
+  return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) {
+    gpu.machine().expect_no_capture();
+    *address = gpu.allocate(bytes, MemoryKind::Plain);
   });
 }
 
-CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    expect(device.stream(stream).capture == nullptr, CUDA_ERROR_NOT_SUPPORTED, "graphs have no memory here");
-    *address = allocate_device(device, bytes);
+CUresult cuMemAllocAsync(CUdeviceptr* address, std::size_t bytes, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    expect(stream.capture == nullptr, CUDA_ERROR_NOT_SUPPORTED, "graphs have no memory here");
+    *address = stream.gpu().allocate(bytes, MemoryKind::Pooled);
   });
 }
 
+/// Waits for the device that the memory is on.
 CUresult cuMemFree(CUdeviceptr address) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
-    device.expect_no_capture();
-    turn.wait_until([&] { return device.is_idle(); });
-    free_device(device, address);
+  return answer_in_context(__func__, [&](Gpu& current, Machine::Lock& lock) {
+    current.machine().expect_no_capture();
+    Gpu* owner = current.machine().owner_of(address);
+    Gpu& gpu = owner != nullptr ? *owner : current;
+    lock.wait_until(gpu, [&] { return gpu.is_idle(); });
+    gpu.release(address);
   });
 }
 
 CUresult cuMemGetInfo(std::size_t* free, std::size_t* total) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) {
     *total = Limits::memory;
-    *free = Limits::memory - device.allocated_bytes - device.shared.taken_bytes();
+    *free = gpu.free_bytes();
   });
 }
 
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    expect(device.allocated.contains(address), CUDA_ERROR_INVALID_VALUE, "frees what is not allocated");
-    device.put(stream, [&device, address] {
-      free_device(device, address);
+/// In a stream of any device.
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    Gpu* owner = stream.gpu().machine().owner_of(address);
+    expect(owner != nullptr && owner->allocated().contains(address), CUDA_ERROR_INVALID_VALUE,
+           "frees what is not allocated");
+    stream.gpu().put(stream, [owner, address] {
+      owner->release(address);
       return true;
     });
   });
 }
 
+/// For all devices, whether CU_MEMHOSTALLOC_PORTABLE is among the flags or not: so it is where addresses are unified.
 CUresult cuMemHostAlloc(void** address, std::size_t bytes, unsigned) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) {
+    Machine& all = gpu.machine();
     expect(bytes > 0, CUDA_ERROR_INVALID_VALUE, "no bytes");
     PinnedBytes pinned{.bytes = std::make_unique<std::byte[]>(bytes), .size = bytes};
     std::ranges::fill_n(pinned.bytes.get(), static_cast<std::ptrdiff_t>(bytes), poison);
-    pinned.device_address = device.memory.map({pinned.bytes.get(), bytes}, "pinned memory");
+    pinned.device_address = all.memory.map({pinned.bytes.get(), bytes}, "pinned memory");
     *address = pinned.bytes.get();
-    device.pinned.emplace(*address, std::move(pinned));
+    all.pinned.emplace(*address, std::move(pinned));
   });
 }
 
 CUresult cuMemFreeHost(void* address) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn& turn) {
-    expect(device.pinned.contains(address), CUDA_ERROR_INVALID_VALUE, "frees what is not pinned");
-    turn.wait_until(device.end_of_kernels());
-    const auto found = device.pinned.find(address);
-    device.memory.release(found->second.device_address);
-    device.pinned.erase(found);
+  return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock& lock) {
+    Machine& all = gpu.machine();
+    expect(all.pinned.contains(address), CUDA_ERROR_INVALID_VALUE, "frees what is not pinned");
+    lock.wait_until(gpu, all.end_of_kernels());
+    const auto found = all.pinned.find(address);
+    all.memory.release(found->second.device_address);
+    all.pinned.erase(found);
   });
 }
 
 CUresult cuMemHostGetDevicePointer(CUdeviceptr* on_device, void* address, unsigned) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
-    const auto found = device.pinned.find(address);
-    const auto registered = device.registered.find(static_cast<std::byte*>(address));
-    const bool is_mapped = registered != device.registered.end() && registered->second.device_address != 0;
-    expect(found != device.pinned.end() || is_mapped, CUDA_ERROR_INVALID_VALUE, "not pinned");
+  return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) {
+    const Machine& all = gpu.machine();
+    const auto found = all.pinned.find(address);
+    const auto registered = all.registered.find(static_cast<std::byte*>(address));
+    const bool is_mapped = registered != all.registered.end() && registered->second.device_address != 0;
+    expect(found != all.pinned.end() || is_mapped, CUDA_ERROR_INVALID_VALUE, "not pinned");
     *on_device = is_mapped ? registered->second.device_address : found->second.device_address;
   });
 }
 
-CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, std::size_t bytes, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock& lock) {
     if (bytes == 0) return;
-    static_cast<void>(device.bytes_at(to, bytes));
-    const auto move = [&device, to, from, bytes, use = device.registration(from, bytes)] {
-      copy_from_host(device, to, from, bytes);
+    Gpu& gpu = stream.gpu();
+    Machine& all = gpu.machine();
+    static_cast<void>(all.bytes_at(to, bytes));
+    const auto move = [&all, to, from, bytes, use = all.registration(from, bytes)] {
+      std::memcpy(all.bytes_at(to, bytes), from, bytes);
     };
-    if (device.is_pinned(from, bytes)) return device.copy(stream, device.to_device, bytes, move);
-    if (bytes <= sent_with_the_command) return put_small_copy(device, stream, to, from, bytes);
-    wait_for_copy(device, turn, stream, device.to_device, bytes, move);
+    if (all.is_pinned(from, bytes)) return gpu.copy(stream, gpu.to_device, bytes, move);
+    if (bytes <= sent_with_the_command) return put_small_copy(stream, to, from, bytes);
+    wait_for_copy(stream, lock, gpu.to_device, bytes, move);
   });
 }
 
-CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, std::size_t bytes, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock& lock) {
     if (bytes == 0) return;
-    static_cast<void>(device.bytes_at(from, bytes));
-    const auto move = [&device, to, from, bytes, use = device.registration(to, bytes)] {
-      copy_to_host(device, to, from, bytes);
+    Gpu& gpu = stream.gpu();
+    Machine& all = gpu.machine();
+    static_cast<void>(all.bytes_at(from, bytes));
+    const auto move = [&all, to, from, bytes, use = all.registration(to, bytes)] {
+      std::memcpy(to, all.bytes_at(from, bytes), bytes);
     };
-    if (device.is_pinned(to, bytes)) return device.copy(stream, device.to_host, bytes, move);
-    wait_for_copy(device, turn, stream, device.to_host, bytes, move);
+    if (all.is_pinned(to, bytes)) return gpu.copy(stream, gpu.to_host, bytes, move);
+    wait_for_copy(stream, lock, gpu.to_host, bytes, move);
   });
 }
 
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    if (bytes == 0) return;
-    static_cast<void>(device.bytes_at(from, bytes));
-    static_cast<void>(device.bytes_at(to, bytes));
-    device.put_on_sm(stream, [&device, to, from, bytes] {
-      std::memmove(device.bytes_at(to, bytes), device.bytes_at(from, bytes), bytes);
-    });
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    if (bytes > 0) copy_on_devices(stream, to, from, bytes);
   });
 }
 
-CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
+                           std::size_t bytes, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    Machine& all = stream.gpu().machine();
+    const auto expect_on = [&](CUdeviceptr address, CUcontext context) {
+      expect(all.owner_of(address) == &all.context(context)->gpu, CUDA_ERROR_INVALID_VALUE,
+             "the memory is not on the device of its context");
+    };
+    expect_on(to, to_context);
+    expect_on(from, from_context);
+    if (bytes > 0) copy_on_devices(stream, to, from, bytes);
+  });
+}
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* copy, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock& lock) {
     const CUDA_MEMCPY2D& c = *copy;
     const Plane from =
         plane(c.srcMemoryType, const_cast<void*>(c.srcHost), c.srcDevice, c.srcPitch, c.srcXInBytes, c.srcY);
     const Plane to = plane(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstPitch, c.dstXInBytes, c.dstY);
-    CopyEngine& engine = to.host != nullptr ? device.to_host : device.to_device;
-    wait_for_copy(device, turn, stream, engine, c.WidthInBytes * c.Height,
-                  [&device, from, to, width = c.WidthInBytes, height = c.Height] {
+    Gpu& gpu = stream.gpu();
+    CopyEngine& engine = to.host != nullptr ? gpu.to_host : gpu.to_device;
+    wait_for_copy(stream, lock, engine, c.WidthInBytes * c.Height,
+                  [&all = gpu.machine(), from, to, width = c.WidthInBytes, height = c.Height] {
                     for (std::size_t row = 0; row < height; ++row) {
-                      std::memmove(to.row(device, row, width), from.row(device, row, width), width);
+                      std::memmove(to.row(all, row, width), from.row(all, row, width), width);
                     }
                   });
   });
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    static_cast<void>(device.bytes_at(to, bytes));
-    device.put_on_sm(stream, [&device, to, value, bytes] { std::memset(device.bytes_at(to, bytes), value, bytes); });
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    Gpu& gpu = stream.gpu();
+    static_cast<void>(gpu.machine().bytes_at(to, bytes, gpu));
+    gpu.put_on_sm(stream,
+                  [&all = gpu.machine(), to, value, bytes] { std::memset(all.bytes_at(to, bytes), value, bytes); });
   });
 }
 

@@ -10,15 +10,21 @@ namespace gpushare::stand_in {
 namespace {
 
 template <class Value>
-void put_write(Gpu& device, CUstream stream, CUdeviceptr to, Value value) {
-  static_cast<void>(device.bytes_at(to, sizeof value));
-  expect(to % sizeof value == 0, CUDA_ERROR_INVALID_VALUE, "misaligned");
-  device.put(stream, [&device, to, value] {
-    auto* word = reinterpret_cast<Value*>(device.bytes_at(to, sizeof value));
-    std::atomic_ref(*word).store(value, std::memory_order_release);
-    return true;
+CUresult put_write(const char* name, CUstream handle, CUdeviceptr to, Value value) {
+  return answer_in_stream(name, handle, [&](Stream& stream, Machine::Lock&) {
+    Gpu& gpu = stream.gpu();
+    static_cast<void>(gpu.machine().bytes_at(to, sizeof value, gpu));
+    expect(to % sizeof value == 0, CUDA_ERROR_INVALID_VALUE, "misaligned");
+    gpu.put(stream, [&all = gpu.machine(), to, value] {
+      auto* word = reinterpret_cast<Value*>(all.bytes_at(to, sizeof value));
+      std::atomic_ref(*word).store(value, std::memory_order_release);
+      return true;
+    });
   });
 }
+
+/// Whether the device has come to what the event was told at this point, or never will because a kernel has failed.
+bool is_past(const Event& event, std::uint64_t record) { return event.reached >= record || event.gpu.has_failed(); }
 
 }  // namespace
 }  // namespace gpushare::stand_in
@@ -27,124 +33,137 @@ using namespace gpushare::stand_in;
 
 extern "C" {
 
-/// No function of the driver, but for tests: streams of the primary context that have not been destroyed. The hardware
-/// has 32 queues for them. Where there are more, some share one, and the work of one waits for that of another.
+/// No function of the driver, but for tests: streams of primary contexts that have not been destroyed. The hardware has
+/// 32 queues for those of a context. Where there are more, some share one, and the work of one waits for that of
+/// another.
 __attribute__((visibility("default"))) long gpushare_stand_in_streams() {
-  Gpu& device = gpu();
-  const Gpu::Turn turn(device);
-  return std::ranges::count_if(
-      device.streams, [](const auto& each) { return each.second->context == nullptr && !each.second->is_destroyed; });
+  Machine& all = machine();
+  const Machine::Lock lock(all);
+  long count = 0;
+  for (const auto& gpu : all.gpus()) {
+    count += std::ranges::count_if(gpu->streams(), [](const auto& each) {
+      return each.second->context->is_primary && !each.second->is_destroyed;
+    });
+  }
+  return count;
 }
 
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   return answer_in_context(
-      __func__, [&](Gpu& device, Gpu::Turn&) { *stream = device.add_stream(green_context(), flags, priority); });
+      __func__, [&](Gpu& gpu, Machine::Lock&) { *stream = gpu.add_stream(current_context(), flags, priority); });
 }
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return cuStreamCreateWithPriority(stream, flags, 0); }
 
-CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    auto* green = reinterpret_cast<CUcontext>(device.stream(stream).context);
-    *context = green != nullptr ? green : reinterpret_cast<CUcontext>(&device);
+CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
+  return answer_in_stream(__func__, handle,
+                          [&](Stream& stream, Machine::Lock&) { *context = handle_of(*stream.context); });
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) { *device = stream.gpu().ordinal(); });
+}
+
+CUresult cuStreamDestroy(CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    expect(handle != CU_STREAM_PER_THREAD, CUDA_ERROR_INVALID_HANDLE, "a default stream stays");
+    stream.gpu().destroy_stream(handle);
   });
 }
 
-CUresult cuStreamDestroy(CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    Stream& destroyed = device.stream(stream);
-    destroyed.is_destroyed = true;
-    if (destroyed.commands.empty()) device.streams.erase(stream);
+CUresult cuStreamSynchronize(CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock& lock) {
+    Machine::expect_not_captured(stream);
+    lock.wait_until(stream.gpu(), [&] { return stream.commands.empty(); });
   });
 }
 
-CUresult cuStreamSynchronize(CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
-    device.expect_not_captured(stream);
-    const Stream& waited_for = device.stream(stream);
-    turn.wait_until([&] { return waited_for.commands.empty(); });
+CUresult cuStreamQuery(CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    Machine::expect_not_captured(stream);
+    if (!stream.commands.empty()) throw Denial(CUDA_ERROR_NOT_READY, "under way");
   });
 }
 
-CUresult cuStreamQuery(CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    device.expect_not_captured(stream);
-    if (!device.stream(stream).commands.empty()) throw Denial(CUDA_ERROR_NOT_READY, "under way");
-  });
-}
-
-/// For what the event was recorded last before this call.
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    const std::shared_ptr<Event> awaited = device.shared_event(event);
-    if (device.is_under_way(awaited->capture)) return void(device.stream(stream).capture = awaited->capture);
-    device.put(stream, [awaited, wanted = awaited->recorded] { return awaited->reached >= wanted; });
+/// For what the event was recorded last before this call, on whatever device.
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    const Machine& all = stream.gpu().machine();
+    const std::shared_ptr<Event> awaited = all.event(event);
+    if (all.is_under_way(awaited->capture)) return void(stream.capture = awaited->capture);
+    stream.gpu().put(stream, [awaited, wanted = awaited->recorded] { return is_past(*awaited, wanted); });
   });
 }
 
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { put_write(device, stream, to, value); });
+  return put_write(__func__, stream, to, value);
 }
 
 CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) { put_write(device, stream, to, value); });
+  return put_write(__func__, stream, to, value);
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {
-  return answer_in_context(__func__, [&](Gpu& device, Gpu::Turn&) {
-    auto made = std::make_shared<Event>();
-    made->has_time = (flags & CU_EVENT_DISABLE_TIMING) == 0;
+  return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) {
+    auto made = std::make_shared<Event>(Event{.gpu = gpu, .has_time = (flags & CU_EVENT_DISABLE_TIMING) == 0});
     *event = reinterpret_cast<CUevent>(made.get());
-    device.events.emplace(*event, std::move(made));
+    gpu.machine().events.emplace(*event, std::move(made));
   });
 }
 
 CUresult cuEventDestroy(CUevent event) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    expect(device.events.erase(event) == 1, CUDA_ERROR_INVALID_HANDLE, "no such event");
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    all.event(event)->gpu.expect_healthy();
+    all.events.erase(event);
   });
 }
 
 CUresult cuEventQuery(CUevent event) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    device.expect_no_capture();
-    const Event& asked = device.event(event);
-    if (asked.reached < asked.recorded) throw Denial(CUDA_ERROR_NOT_READY, "under way");
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    const std::shared_ptr<Event> asked = all.event(event);
+    asked->gpu.expect_healthy();
+    all.expect_no_capture();
+    if (asked->reached < asked->recorded) throw Denial(CUDA_ERROR_NOT_READY, "under way");
   });
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn& turn) {
-    device.expect_no_capture();
-    const std::shared_ptr<Event> awaited = device.shared_event(event);
-    turn.wait_until([&, wanted = awaited->recorded] { return awaited->reached >= wanted; });
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock& lock) {
+    const std::shared_ptr<Event> awaited = all.event(event);
+    awaited->gpu.expect_healthy();
+    all.expect_no_capture();
+    lock.wait_until(awaited->gpu, [&, wanted = awaited->recorded] { return awaited->reached >= wanted; });
   });
 }
 
 /// In a stream that is captured it only brings other streams into the capture.
-CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
-    const std::shared_ptr<Event> recorded = device.shared_event(event);
-    recorded->capture = device.stream(stream).capture;
+CUresult cuEventRecord(CUevent event, CUstream handle) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    Gpu& gpu = stream.gpu();
+    const std::shared_ptr<Event> recorded = gpu.machine().event(event);
+    expect(&recorded->gpu == &gpu, CUDA_ERROR_INVALID_HANDLE, "the event is another device's");
+    recorded->capture = stream.capture;
     if (recorded->capture != nullptr) return;
-    device.put(stream, [&device, recorded, record = ++recorded->recorded] {
+    gpu.put(stream, [&all = gpu.machine(), recorded, record = ++recorded->recorded] {
       recorded->reached = std::max(recorded->reached, record);
-      recorded->time_ns = device.now_ns();
+      recorded->time_ns = all.now_ns();
       return true;
     });
   });
 }
 
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
-  return answer_in_turn(__func__, [&](Gpu& device, Gpu::Turn&) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
     for (const CUevent each : {start, end}) {
-      const Event& event = device.event(each);
-      expect(event.has_time && event.recorded > 0, CUDA_ERROR_INVALID_HANDLE, "the event has no time");
-      if (event.reached < event.recorded) throw Denial(CUDA_ERROR_NOT_READY, "under way");
+      const std::shared_ptr<Event> event = all.event(each);
+      event->gpu.expect_healthy();
+      expect(event->has_time && event->recorded > 0, CUDA_ERROR_INVALID_HANDLE, "the event has no time");
+      if (event->reached < event->recorded) throw Denial(CUDA_ERROR_NOT_READY, "under way");
     }
-    const auto first = static_cast<std::int64_t>(device.event(start).time_ns);
-    *milliseconds =
-        static_cast<float>(static_cast<double>(static_cast<std::int64_t>(device.event(end).time_ns) - first) * 1e-6);
+    expect(&all.event(start)->gpu == &all.event(end)->gpu, CUDA_ERROR_INVALID_HANDLE, "events of two devices");
+    const auto first = static_cast<std::int64_t>(all.event(start)->time_ns);
+    const auto last = static_cast<std::int64_t>(all.event(end)->time_ns);
+    *milliseconds = static_cast<float>(static_cast<double>(last - first) * 1e-6);
   });
 }
 

@@ -12,13 +12,13 @@ std::atomic<pid_t> process = 0;
 
 }  // namespace
 
-// Its thread ends before the process does.
-// The copy that a forked process has of it goes on without the thread that ends with it.
-Gpu& gpu() {
-  const auto destroy = [](Gpu* gpu) {
-    if (is_initialised()) delete gpu;
+// Its thread ends before the process does. In a forked process that thread is missing, so the copy of the machine there
+// is not taken down.
+Machine& machine() {
+  const auto destroy = [](Machine* machine) {
+    if (is_initialised()) delete machine;
   };
-  static const std::unique_ptr<Gpu, decltype(destroy)> only(new Gpu, destroy);
+  static const std::unique_ptr<Machine, decltype(destroy)> only(new Machine, destroy);
   return *only;
 }
 

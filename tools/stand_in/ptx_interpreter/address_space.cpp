@@ -41,20 +41,24 @@ std::byte* inside(std::vector<std::byte>& memory, std::uint64_t address, std::si
 
 [[noreturn]] void fail_access(Thread& thread, Space space, std::uint64_t address, std::size_t bytes, Access::Kind kind,
                               std::size_t available) {
+  const Launch& launch = thread.block->launch;
+  const bool is_of_others = space == Space::Global && launch.memory.is_of_others(address, launch.device);
   std::string what = std::string(name_of(kind)) + std::to_string(bytes) + " bytes of " + std::string(name_of(space)) +
-                     " memory, out of bounds or misaligned, at ";
-  what += space == Space::Global ? thread.block->launch.memory.describe(address)
+                     " memory, " +
+                     (is_of_others ? "which only another device may access, at " : "out of bounds or misaligned, at ");
+  what += space == Space::Global ? launch.memory.describe(address)
                                  : std::to_string(address) + " of " + std::to_string(available);
   throw BadAddress(describe(thread, what));
 }
 
 std::byte* in_global(Thread& thread, std::uint64_t address, std::size_t bytes, Access::Kind kind) {
-  GlobalMemory& memory = thread.block->launch.memory;
+  const Launch& launch = thread.block->launch;
+  GlobalMemory& memory = launch.memory;
   if (memory.has_hooks()) {
     memory.tell_hooks(
         {.kind = kind, .address = address, .bytes = bytes, .block = thread.block->linear, .thread = thread.index});
   }
-  std::byte* found = memory.find(address, bytes);
+  std::byte* found = memory.find(address, bytes, launch.device);
   if (found == nullptr) fail_access(thread, Space::Global, address, bytes, kind, 0);
   return found;
 }

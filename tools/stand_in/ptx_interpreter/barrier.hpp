@@ -28,7 +28,7 @@ struct Barrier {
 /// A thread comes to a barrier. It waits, unless it only arrives.
 void arrive(Thread& thread, const Operation& operation);
 
-/// Opens the barriers for which nobody is missing any more.
+/// Opens the barriers for which no thread is missing any more.
 void open_complete_barriers(Block& block);
 
 }  // namespace gpushare::interpreter

@@ -71,7 +71,7 @@ void Block::settle(Thread& thread) {
   Warp& warp = warp_of(thread);
   const bool runs_on = thread.status == Status::Runnable && !thread.yields;
   if (runs_on) {
-    if (warp.waited_turns != 0) gather_active_lanes(warp);
+    if (warp.waited_runs != 0) gather_active_lanes(warp);
     return;
   }
   thread.yields = false;
@@ -98,7 +98,7 @@ std::string Block::describe_waiting() const {
   return list + (exited != 0 ? "\n  " + std::to_string(exited) + " threads have exited" : "");
 }
 
-std::size_t take_turn(Thread& thread, std::size_t instructions) {
+std::size_t run_thread(Thread& thread, std::size_t instructions) {
   std::size_t done = 0;
   while (done < instructions && thread.status == Status::Runnable && !thread.yields) {
     const Operation& operation = thread.code[thread.next++];

@@ -31,6 +31,7 @@ struct Launch {
   const FunctionCode& entry;
   Grid grid;
   GlobalMemory& memory;
+  Devices device = all_devices;  ///< the one that runs it: what of the memory it may access
   std::vector<std::byte> parameters;
   std::uint32_t sms = 1;
   bool strict_barriers = true;
@@ -44,10 +45,10 @@ constexpr std::uint32_t warp_size = 32;
 
 struct Warp {
   Block* block = nullptr;
-  std::uint32_t first = 0;         ///< thread of lane 0
-  std::uint32_t lanes = 0;         ///< those that exist
-  std::uint32_t live = 0;          ///< those that have not exited
-  std::uint32_t waited_turns = 0;  ///< of other lanes, since one came to activemask; 0: none is there
+  std::uint32_t first = 0;        ///< thread of lane 0
+  std::uint32_t lanes = 0;        ///< those that exist
+  std::uint32_t live = 0;         ///< those that have not exited
+  std::uint32_t waited_runs = 0;  ///< how often other lanes ran since one came to activemask; 0: none is there
 
   Thread& lane(std::uint32_t lane) const;
   /// The lanes for which this holds.
@@ -67,7 +68,7 @@ struct Block {
   Block(const Block&) = delete;  // threads and warps point here
   Block& operator=(const Block&) = delete;
 
-  /// Takes note of what a thread came to in its turn, and lets run whoever waited for that.
+  /// Takes note of what a thread that ran came to, and lets those run that waited for it.
   void settle(Thread& thread);
   /// Lets a thread run that waited.
   void wake(Thread& thread);

@@ -45,7 +45,7 @@ class Encoder {
   /// A register to read, or a constant of this type. A predicate may be negated.
   Slot source(std::size_t operand, Scalar type);
   Slot destination(std::size_t operand);
-  /// Both of d|p; the second is a slot nobody reads where there is none.
+  /// Both of d|p; the second is a slot that is never read where there is none.
   std::pair<Slot, Slot> destinations(std::size_t operand);
   /// The elements of {a, b}; one where there are no braces.
   std::vector<Slot> sources(std::size_t operand, Scalar type);

@@ -59,6 +59,17 @@ void GlobalMemory::show(std::uint64_t address, std::span<std::byte> bytes, std::
   latest_ = nullptr;
 }
 
+void GlobalMemory::let_access(std::uint64_t address, Devices devices) {
+  for (auto* group : {&allocations_, &module_variables_}) {
+    const auto found = std::ranges::lower_bound(*group, address, {}, &Allocation::address);
+    if (found != group->end() && found->address == address) found->accessible_to = devices;
+  }
+}
+
+void GlobalMemory::let_access(const Program& program, Devices devices) {
+  for (const std::uint64_t address : variables_.at(&program)) let_access(address, devices);
+}
+
 bool GlobalMemory::release(std::uint64_t address) {
   const auto found = std::ranges::find(allocations_, address, &Allocation::address);
   if (found == allocations_.end()) return false;
@@ -108,16 +119,22 @@ const GlobalMemory::Allocation* GlobalMemory::containing(std::uint64_t address) 
   return nullptr;
 }
 
-std::byte* GlobalMemory::find(std::uint64_t address, std::size_t bytes) {
+std::byte* GlobalMemory::find(std::uint64_t address, std::size_t bytes, Devices devices) {
   if (address % bytes != 0) return nullptr;
   if (latest_ == nullptr || address - latest_->address >= latest_->bytes().size()) {
     Allocation* found = containing(address);
     if (found == nullptr) return nullptr;
     latest_ = found;
   }
+  if ((latest_->accessible_to & devices) == 0) return nullptr;
   const std::uint64_t offset = address - latest_->address;
   if (latest_->bytes().size() - offset < bytes) return nullptr;
   return latest_->bytes().data() + offset;
+}
+
+bool GlobalMemory::is_of_others(std::uint64_t address, Devices devices) const {
+  const Allocation* found = containing(address);
+  return found != nullptr && (found->accessible_to & devices) == 0;
 }
 
 std::byte* GlobalMemory::find_range(std::uint64_t address, std::size_t bytes) {

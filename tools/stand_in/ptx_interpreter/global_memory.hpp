@@ -29,6 +29,10 @@ struct Access {
   std::size_t thread = 0;   ///< linear index in the block
 };
 
+/// Devices with one address space: a bit for each.
+using Devices = std::uint32_t;
+inline constexpr Devices all_devices = ~Devices{0};
+
 class GlobalMemory {
  public:
   using Hook = std::function<void(GlobalMemory&, const Access&)>;
@@ -48,6 +52,10 @@ class GlobalMemory {
   std::uint64_t reserve(std::size_t bytes, std::size_t alignment);
   /// Shows bytes of the host there; they have to stay where they are.
   void show(std::uint64_t address, std::span<std::byte> bytes, std::string name);
+  /// Which devices' kernels may access the allocation that begins there: all, before this is called.
+  void let_access(std::uint64_t address, Devices devices);
+  /// The same for a module's variables.
+  void let_access(const Program& program, Devices devices);
   /// Takes an allocation back; false where none begins there.
   bool release(std::uint64_t address);
 
@@ -82,8 +90,11 @@ class GlobalMemory {
   /// Calls the hook before each access of a kernel that touches these bytes.
   void watch(std::uint64_t address, std::size_t bytes, Hook hook);
 
-  /// What kernels use. Null where the bytes are not inside of one allocation, or misaligned.
-  std::byte* find(std::uint64_t address, std::size_t bytes);
+  /// What kernels on one of these devices use. Null where the bytes are not inside of one allocation that the device
+  /// may access, or misaligned.
+  std::byte* find(std::uint64_t address, std::size_t bytes, Devices devices = all_devices);
+  /// Whether there is an allocation that another device may access, and none of these.
+  bool is_of_others(std::uint64_t address, Devices devices) const;
   /// So many bytes of one allocation, wherever they begin; null where they are not inside of one.
   std::byte* find_range(std::uint64_t address, std::size_t bytes);
   bool has_hooks() const { return !watches_.empty(); }
@@ -100,6 +111,7 @@ class GlobalMemory {
     std::vector<std::byte> own;
     std::string name;
     std::span<std::byte> mapped{};  ///< the host's, instead of its own
+    Devices accessible_to = all_devices;
 
     std::span<const std::byte> bytes() const { return mapped.empty() ? std::span<const std::byte>(own) : mapped; }
     std::span<std::byte> bytes() { return mapped.empty() ? std::span<std::byte>(own) : mapped; }

@@ -32,7 +32,7 @@ class Run {
     const std::size_t places = static_cast<std::size_t>(machine_.sms) * machine_.blocks_per_sm;
     // As the hardware does it: one block on each SM, then the second one.
     for (std::size_t i = 0; i < places && started_ < blocks_; ++i) start(static_cast<std::uint32_t>(i % machine_.sms));
-    while (!resident_.empty()) turn();
+    while (!resident_.empty()) run_some();
     return {launch_.instructions, blocks_};
   }
 
@@ -42,14 +42,14 @@ class Run {
     resident_.push_back(std::make_unique<Block>(launch_, block, scheduler_.pick_sm(block, sm), scheduler_.poison()));
   }
 
-  void turn() {
+  void run_some() {
     const std::size_t place = scheduler_.pick_block(resident_.size());
     Block& block = *resident_[place];
     if (block.runnable.empty()) {
       throw Deadlock(block.describe() + ": no thread can run:" + block.describe_waiting());
     }
     Thread& thread = block.threads[block.runnable[scheduler_.pick_thread(block.runnable.size())]];
-    launch_.instructions += take_turn(thread, scheduler_.pick_instructions());
+    launch_.instructions += run_thread(thread, scheduler_.pick_instructions());
     block.settle(thread);
     if (launch_.instructions > machine_.most_instructions) {
       throw Endless(block.describe() + ": no end after " + std::to_string(launch_.instructions) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who runs next, and for how many instructions. Tests may derive from it to bring about a particular order.
+// Which thread runs next, and for how many instructions. Tests may derive from it to bring about a particular order.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace gpushare::interpreter {
 
-/// Fair with probability one: every thread that can run has a chance at each turn, so spinning threads do not keep out
+/// Fair with probability one: every thread that can run has a chance each time, so spinning threads do not keep out
 /// the ones they wait for. The same seed gives the same run.
 class Scheduler {
  public:
@@ -45,7 +45,7 @@ class Scheduler {
   std::uint64_t state_;
 };
 
-/// Some blocks or threads get almost no turns for long stretches: finds what only shows when one lags far behind.
+/// Some blocks or threads hardly run for long stretches: finds what only shows when one lags far behind.
 class Unfair : public Scheduler {
  public:
   using Scheduler::Scheduler;

@@ -31,7 +31,7 @@ struct Thread {
   std::uint32_t next = 0;  ///< the instruction to run
   Status status = Status::Runnable;
   bool carry = false;
-  bool yields = false;  ///< ends the turn
+  bool yields = false;  ///< lets other threads run
   Block* block = nullptr;
   std::uint32_t index = 0;  ///< in its block
   std::uint32_t lane = 0;
@@ -63,7 +63,7 @@ inline std::uint64_t address_of(const Thread& thread, const Operation& operation
 }
 
 /// Runs some instructions of a thread, or fewer where it has to wait; returns how many.
-std::size_t take_turn(Thread& thread, std::size_t instructions);
+std::size_t run_thread(Thread& thread, std::size_t instructions);
 
 /// What happened, with the thread's place in front of it.
 std::string describe(const Thread& thread, const std::string& what);

@@ -6,7 +6,7 @@
 namespace gpushare::interpreter {
 namespace {
 
-constexpr std::uint32_t patience_turns = 2000;
+constexpr std::uint32_t patience_runs = 2000;
 
 std::uint32_t lanes_with(const Warp& warp, Status status) {
   return warp.lanes_where([status](const Thread& thread) { return thread.status == status; });
@@ -24,7 +24,7 @@ void wake_all(Warp& warp, std::uint32_t lanes) {
   }
 }
 
-/// Finishes the operation at which this lane waits, if nobody is missing.
+/// Finishes the operation at which this lane waits, if no lane is missing.
 bool finish(Warp& warp, std::uint32_t lane, std::uint32_t waiting) {
   const Thread& thread = warp.lane(lane);
   const std::uint32_t wanted = thread.wait_mask & warp.live;
@@ -50,7 +50,7 @@ void wait_for_lanes(Thread& thread, const Operation& operation) {
 
 void wait_for_active_lanes(Thread& thread, const Operation&) {
   thread.status = Status::AtActiveMask;
-  thread.block->warp_of(thread).waited_turns |= 1;
+  thread.block->warp_of(thread).waited_runs |= 1;
 }
 
 void finish_complete_warp_operations(Warp& warp) {
@@ -59,11 +59,11 @@ void finish_complete_warp_operations(Warp& warp) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(left));
     if (warp.lane(lane).status == Status::AtWarpOperation) finish(warp, lane, waiting);
   }
-  if (warp.waited_turns != 0) gather_active_lanes(warp);
+  if (warp.waited_runs != 0) gather_active_lanes(warp);
 }
 
 void gather_active_lanes(Warp& warp) {
-  if (lanes_with(warp, Status::Runnable) != 0 && ++warp.waited_turns < patience_turns) return;
+  if (lanes_with(warp, Status::Runnable) != 0 && ++warp.waited_runs < patience_runs) return;
   const std::uint32_t there = lanes_with(warp, Status::AtActiveMask);
   if (there == 0) return;
   const Operation& operation = warp.lane(static_cast<std::uint32_t>(std::countr_zero(there))).current();
@@ -73,7 +73,7 @@ void gather_active_lanes(Warp& warp) {
     warp.lane(static_cast<std::uint32_t>(std::countr_zero(left))).write<std::uint32_t>(operation.slot[0], together);
   }
   wake_all(warp, together);
-  warp.waited_turns = there == together ? 0 : 1;
+  warp.waited_runs = there == together ? 0 : 1;
 }
 
 }  // namespace gpushare::interpreter

@@ -15,7 +15,7 @@ namespace {
 enum class Shuffle : std::uint8_t { Up, Down, Butterfly, Index };
 
 /// What a shuffle from a lane that takes no part gives; the hardware promises nothing.
-constexpr std::uint32_t nobody = 0xbad1a7e5;
+constexpr std::uint32_t no_lane = 0xbad1a7e5;
 
 template <class Function>
 void for_each_lane(const Warp& warp, std::uint32_t lanes, Function function) {
@@ -56,7 +56,7 @@ Source source_lane(Shuffle mode, std::uint32_t lane, std::uint32_t b, std::uint3
 /// slots: destination, predicate, value, b, c
 void shuffle(Warp& warp, std::uint32_t lanes, const Operation& operation) {
   std::array<std::uint32_t, warp_size> values;
-  values.fill(nobody);
+  values.fill(no_lane);
   for_each_lane(warp, lanes, [&](Thread& each) { values[each.lane] = each.read<std::uint32_t>(operation.slot[2]); });
   for_each_lane(warp, lanes, [&](Thread& each) {
     const Source source =

@@ -123,6 +123,11 @@ TEST_F(TwoDevices, CopyFromOneAnother) {
   CHECK(second.wait());
   EXPECT_EQ(first.value(here), 8u);
   EXPECT_EQ(first.value(there), 8u);  // to the host from any device
+  CUdeviceptr variable = 0;
+  CHECK(cu(cuModuleGetGlobal)(&variable, nullptr, second.module, "own"));
+  first.make_current();
+  CHECK(cu(cuMemcpyPeer)(here, first.context, variable, second.context, 4));
+  EXPECT_EQ(first.value(here), 40u);
   EXPECT_EQ(cu(cuMemcpyPeerAsync)(there, first.context, here, first.context, 4, first.stream),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_THAT(log(), HasSubstr("not on the device of its context"));

@@ -29,10 +29,12 @@ def test_a_session(kernels, check_trace, check_metrics):
     check_metrics(run)
 
 
-def test_a_session_on_each(kernels):
-    for device in ("cuda:0", DEVICE, "cuda:0"):
-        with gs.Session(device, "fifo", measure_alone=False) as session:
-            kernels.scaled(session, session.application("alice"))()
+def test_sessions_on_both(kernels):
+    with gs.Session("cuda:0", "fifo", measure_alone=False) as first, gs.Session(DEVICE, measure_alone=False) as second:
+        applications = [(session, session.application("alice")) for session in (first, second)]
+        checks = [kernels.scaled(*each) for each in 2 * applications]
+        for check in checks:
+            check()
 
 
 def test_a_run_and_a_comparison(check_trace):
@@ -45,6 +47,17 @@ def test_a_run_and_a_comparison(check_trace):
     result = gs.compare(workload, ["fifo", "srtf", "hardware-streams"], device=DEVICE, repeats=1)
     assert result.errors == {}
     assert len(result.runs_table()) == 3
+
+
+def test_a_server(served, kernels):
+    with served(device=DEVICE) as socket, gs.connect(socket) as session:
+        kernels.scaled(session, session.application("alice"))()
+        shared = session.array(np.arange(1000, dtype=np.float32), shared=True)
+        with gs.Session(DEVICE, "fifo") as own:  # this process's own CUDA context
+            job = own.application("bob").submit(kernels.scale, grid=4, block=256, args=[shared, 3.0, 1000])
+            job.result(60)
+            own.close()
+        assert np.array_equal(shared.numpy(), 3 * np.arange(1000, dtype=np.float32))
 
 
 LOST = """

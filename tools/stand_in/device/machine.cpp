@@ -31,6 +31,15 @@ std::vector<std::unique_ptr<Gpu>> made_for(Machine& machine) {
   return made;
 }
 
+bool has_variable_at(const interpreter::GlobalMemory& memory, const interpreter::Program& program,
+                     std::uint64_t address) {
+  for (std::size_t index = 0; index < program.variables().size(); ++index) {
+    const std::uint64_t first = memory.variable(program, index);  // 0 for those that are not in device memory
+    if (first != 0 && address - first < program.variables()[index].bytes) return true;
+  }
+  return false;
+}
+
 /// Does something of what a device has to do; true while there may be more.
 bool advance_or_fail(Gpu& gpu) {
   try {
@@ -181,6 +190,9 @@ Gpu* Machine::owner_of(std::uint64_t address) const {
   }
   for (const auto& [first, range] : shared.ranges) {
     if (range.mapped != nullptr && address - first < range.size) return &gpu(range.mapped->device());
+  }
+  for (const auto& [handle, module] : modules) {
+    if (has_variable_at(memory, module->program, address)) return &module->context->gpu;
   }
   return nullptr;
 }

@@ -106,7 +106,7 @@ class Machine {
   std::byte* bytes_at(std::uint64_t address, std::size_t bytes);
   /// The same for what kernels of a device may access.
   std::byte* bytes_at(std::uint64_t address, std::size_t bytes, const Gpu& gpu);
-  /// The device with an allocation that has this address in it; nothing for host memory and what is not allocated.
+  /// The device with an allocation or a variable at this address; nothing for host memory and what is not allocated.
   Gpu* owner_of(std::uint64_t address) const;
   /// On all devices.
   std::function<bool()> end_of_kernels() const;

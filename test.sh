@@ -90,7 +90,7 @@ stage_stubs() { # _core.pyi matches the compiled module
   fi
 }
 
-cpp_sources() { find src tests benchmarks -name '*.[ch]pp' -print0; }
+cpp_sources() { find src tests tools benchmarks -name '*.[ch]pp' -print0; }
 
 stage_format() { # ruff format and clang-format
   ensure_test_tools
@@ -121,12 +121,13 @@ run_pytest() {
   ensure_installed test
   cmake --preset release
   cmake --build --preset release -j "$jobs" --target gpushare_ptx_run gpushare_stand_in_gpu \
-    gpushare_cuda_tests gpushare_intercepted_program
+    gpushare_stand_in_tests gpushare_cuda_tests gpushare_intercepted_program
   GPUSHARE_REQUIRE_PTX_RUN=1 python -m pytest -q -n auto --maxprocesses 16 --dist loadgroup "$@"
 }
 
-stage_pytest() { # tests/py and tests/cuda, including those that run kernels on the PTX interpreter
+stage_pytest() { # tests/py, tests/stand_in and tests/cuda, including those that run kernels on the PTX interpreter
   run_pytest
+  build/release/gpushare_stand_in_tests --gtest_brief=1
   build/release/gpushare_cuda_tests --gtest_brief=1
 }
 

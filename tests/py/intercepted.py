@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that run under src/intercept, over the GPU that is none, and the scheduler's side of their page."""
+"""Programs that run under src/intercept, over the driver of tools/stand_in, and the scheduler's side of their page."""
 
 import json
 import os

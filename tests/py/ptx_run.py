@@ -129,7 +129,7 @@ def run_with_figures(
 
 
 def _lines(folder: pathlib.Path, symbol: str, case: Case, how: Original | Workers) -> list[str]:
-    """What ``tests/cpp/ptx_run/launch_file.hpp`` describes; writes the arrays, too."""
+    """What ``tools/stand_in/ptx_run/launch_file.hpp`` describes; writes the arrays, too."""
     lines = ["ptx kernel.ptx", f"entry {symbol}", f"shared {case.shared_bytes}"]
     lines += [f"{key} {x} {y} {z}" for key, (x, y, z) in (("grid", case.grid), ("block", case.block))]
     for argument in case.arguments:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GPU that is none: makes this process and those that it starts take it for the real one."""
+"""tools/stand_in: makes this process and those that it starts take it for the driver."""
 
 import os
 import pathlib
@@ -17,12 +17,12 @@ def library():
 
 
 def use(log):
-    """Before this process opens the driver. What nobody should ask of one goes to the file ``log``, and faults."""
+    """Before this process opens the driver. Calls that no correct program makes go to the file ``log``, and faults."""
     from gpushare.kernels.cuda_libraries import cuda_libraries
 
     os.environ["GPUSHARE_LIBCUDA"] = str(library())
     os.environ["GPUSHARE_STAND_IN_LOG"] = str(log)
     if "GPUSHARE_STAND_IN_PTXAS" not in os.environ:
         os.environ["GPUSHARE_STAND_IN_PTXAS"] = cuda_libraries().ptxas or "ptxas"
-    os.environ["GPUSHARE_PTXAS"] = str(ROOT / "tests/stand_in_gpu/ptxas")
+    os.environ["GPUSHARE_PTXAS"] = str(ROOT / "tools/stand_in/ptxas")
     cuda_libraries.cache_clear()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests of tests/py/gpu where there is no GPU: src/cuda drives tests/stand_in_gpu as it drives a real one.
+"""The tests of tests/py/gpu where there is no GPU: src/cuda drives tools/stand_in as it drives a real one.
 
 A file of them is a test here, in a process of its own, as the driver is opened once in a process.
 """
@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).parent
 FILES = sorted(path.name for path in (HERE / "gpu").glob("test_*.py"))
 ONLY_ON_A_GPU = {"test_documented_examples.py", "test_front_ends.py", "test_record.py", "test_validate.py"}
 TAKE_MINUTES = {"test_suite_kernels.py"}
+OF_TWO_DEVICES = {"test_second_device.py"}
 ALL = "GPUSHARE_STAND_IN_ALL"
 """Set to 1 for those that take minutes, too."""
 LONGEST_S = 1500
@@ -43,6 +44,8 @@ def environment(tmp_path, tmp_path_factory):
 def test_file(file, environment, tmp_path):
     if file in TAKE_MINUTES and os.environ.get(ALL) != "1":
         pytest.skip(f"takes minutes: {ALL}=1 runs it")
+    if file in OF_TWO_DEVICES:
+        environment = environment | {"GPUSHARE_STAND_IN_DEVICES": "2"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--maxfail=5"]
     command += ["--timeout=300", f"--basetemp={tmp_path / 'temp'}", str(HERE / "gpu" / file)]
     run = subprocess.run(

@@ -12,7 +12,7 @@ import pytest
 import gpushare
 
 ROOT = pathlib.Path(__file__).parents[2]
-SOURCE_FOLDERS = ("src", "python", "tests/cpp", "tests/py", "notebooks", "benchmarks", "cmake", ".ci")
+SOURCE_FOLDERS = ("src", "python", "tests/cpp", "tests/py", "notebooks", "benchmarks", "cmake", "tools", ".ci")
 SOURCE_SUFFIXES = {".hpp", ".cpp", ".cu", ".cuh", ".py", ".pyi", ".sh", ".cmake"}
 DATA_SUFFIXES = {".toml", ".html", ".css", ".js", ".cu"}
 HEAVY_MODULES = {"pandas", "matplotlib", "pydantic", "rich", "perfetto", "google.protobuf", "jinja2", "IPython", "tqdm"}

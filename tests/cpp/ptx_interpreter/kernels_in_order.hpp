@@ -10,7 +10,7 @@
 
 namespace gpushare::interpreter::test {
 
-/// Fair and unfair orders by turns.
+/// Fair and unfair orders, one after the other.
 inline std::unique_ptr<Scheduler> order(int number) {
   const auto seed = static_cast<std::uint64_t>(number);
   if (number % 3 == 1) return std::make_unique<Unfair>(seed);

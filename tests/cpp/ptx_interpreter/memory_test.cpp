@@ -118,6 +118,20 @@ TEST(Memory, HooksComeBeforeTheLoad) {
   }
 }
 
+TEST(Memory, IsAccessibleToTheDevicesThatAreNamed) {
+  GlobalMemory memory;
+  const auto ours = memory.allocate(8), theirs = memory.allocate(8);
+  memory.let_access(ours, 0b01);
+  memory.let_access(theirs, 0b11);
+  EXPECT_NE(memory.find(ours, 4, 0b01), nullptr);
+  EXPECT_EQ(memory.find(ours, 4, 0b10), nullptr);
+  EXPECT_NE(memory.find(theirs, 4, 0b10), nullptr);
+  EXPECT_TRUE(memory.is_of_others(ours + 4, 0b10));
+  EXPECT_FALSE(memory.is_of_others(theirs, 0b10));
+  EXPECT_FALSE(memory.is_of_others(8, 0b10));
+  EXPECT_NE(memory.find_range(ours, 8), nullptr);
+}
+
 TEST(Memory, DifferenceNamesTheByte) {
   GlobalMemory left, right;
   for (GlobalMemory* each : {&left, &right}) each->allocate(std::vector<int>{1, 2, 3}, "numbers");

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "ptx_interpreter/kernels_in_order.hpp"
-#include "transform/worker_run.hpp"
+#include "ptx_run/worker_run.hpp"
 
 namespace gpushare::interpreter::test {
 

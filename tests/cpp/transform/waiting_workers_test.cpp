@@ -6,12 +6,10 @@
 #include <random>
 #include <string>
 
-#include "transform/worker_run.hpp"
+#include "ptx_run/worker_run.hpp"
 
 namespace gpushare::interpreter {
 namespace {
-
-using namespace test;
 
 constexpr std::uint32_t chain_length = 40;
 

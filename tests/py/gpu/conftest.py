@@ -23,7 +23,7 @@ from gpushare.backends.cuda.run import CudaRunner
 HERE = pathlib.Path(__file__).parent
 DEVICE = "cuda:0"
 ON_STAND_IN = os.environ.get("GPUSHARE_STAND_IN") == "1"
-"""No GPU, but tests/stand_in_gpu, where a thread of a kernel takes as long as thousands on an H100."""
+"""No GPU, but tools/stand_in, where a thread of a kernel takes as long as thousands on an H100."""
 TIMEOUT_S = 120 if ON_STAND_IN else 30
 
 
@@ -338,15 +338,15 @@ def gate(kernels):
 
 
 @contextlib.contextmanager
-def serving(configuration=""):
-    """A server of this GPU; its socket. What it says is shown with a test that fails."""
+def serving(configuration="", device=DEVICE):
+    """A server of one GPU; its socket. What it says is shown with a test that fails."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gpushare", dir="/tmp"))  # the path of a socket has to be short
     (folder / "config.toml").write_text(configuration)
-    line = ["serve", "--device", DEVICE, "--policy", "even", "--config", folder / "config.toml"]
+    line = ["serve", "--device", device, "--policy", "even", "--config", folder / "config.toml"]
     command = [sys.executable, "-m", "gpushare", *line, "--socket", folder / "socket"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         said = []
-        while f"serving {DEVICE}" not in "".join(said):
+        while f"serving {device}" not in "".join(said):
             said.append(process.stderr.readline())
             assert said[-1], said
         log = subprocess.Popen(["cat"], stdin=process.stderr, stdout=sys.stderr.fileno())

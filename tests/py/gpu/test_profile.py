@@ -12,6 +12,7 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.backends.cuda.loaded_workload import LoadedLaunch
+from gpushare.profile import lookup
 from gpushare.profile.store import ProfileStore
 from gpushare.profiling import measurement
 from gpushare.profiling.copies import measure_device
@@ -201,8 +202,7 @@ from gpushare.profile import lookup
 from gpushare.profiling import measurement
 from gpushare.profiling.effort import Effort
 
-if ON_STAND_IN:
-    lookup.SIMULATED["h100"] = "gpushare stand-in"
+lookup.SIMULATED["h100"] = gs.device("cuda:0").name
 measurement.Effort = lambda: Effort(2, 1, 5_000_000, 1_000_000)
 counter = gs.Zeros(1, "uint32")
 spin = gs.Launch(kernel("spin"), grid=60, block=64, args=[counter, 100])
@@ -232,8 +232,8 @@ def test_what_is_missing_is_measured_before_the_runs(in_a_process, prelude, monk
     assert "measured once" in in_a_process(prelude + MISSING)
 
 
-@pytest.mark.skipif(not ON_STAND_IN, reason="policies can use profiles of a GPU that a simulated device stands for")
-def test_profiles_of_no_use_are_not_made(device):
+def test_profiles_of_no_use_are_not_made(device, monkeypatch):
+    monkeypatch.setitem(lookup.SIMULATED, "h100", "another GPU")
     pair = gs.Workload("one", [gs.Application("a", [spin_launch(10, 100)])], device="cuda:0")
     with pytest.raises(gs.InvalidInput):
         gs.compare(pair, ["fifo"], profile_missing=True)

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.gpu
 def test_a_program_is_recorded_and_replayed(tmp_path):
     if not LIBRARY.is_file():
         pytest.skip("gpushare was built without CUPTI's headers")
-    command = [sys.executable, "-m", "gpushare", "run", "suite_pair", "--policy", "hardware-serial"]
+    command = [sys.executable, "-m", "gpushare", "schedule", "suite_pair", "--policy", "hardware-serial"]
     assert capture([*command, "--device", "cuda:0"], tmp_path / "t.trace") == 0
     recording = read_recording(tmp_path / "t.trace")
     assert list(recording.remarks()) == []

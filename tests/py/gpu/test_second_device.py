@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that runs on cuda:0 runs on cuda:1 too, where a machine has two devices."""
+
+import numpy as np
+import pytest
+
+import gpushare as gs
+from gpushare import _core
+
+pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
+
+DEVICE = "cuda:1"
+
+
+@pytest.fixture(autouse=True)
+def two_devices():
+    if _core.cuda_device_count() < 2:
+        pytest.skip("this machine has one device")
+
+
+def test_a_session(kernels, check_trace, check_metrics):
+    with gs.Session(DEVICE, "srtf") as session:
+        applications = [session.application(name) for name in ("alice", "bob")]
+        checks = [kernels.scaled(session, each, 1_000_000) for each in applications for _ in range(2)]
+        run = session.finish()
+        for check in checks:
+            check()
+    check_trace(run)
+    check_metrics(run)
+
+
+def test_sessions_on_both(kernels):
+    with gs.Session("cuda:0", "fifo", measure_alone=False) as first, gs.Session(DEVICE, measure_alone=False) as second:
+        applications = [(session, session.application("alice")) for session in (first, second)]
+        checks = [kernels.scaled(*each) for each in 2 * applications]
+        for check in checks:
+            check()
+
+
+def test_a_run_and_a_comparison(check_trace):
+    sums = gs.Launch.of_suite("early_return", "small")
+    copies = [gs.Copy("to_device", 1 << 20), sums, gs.Copy("to_host", 4096)]
+    workload = gs.Workload("pair", [gs.Application("a", [sums] * 2), gs.Application("b", copies)], device=DEVICE)
+    run = gs.run(workload, "fifo", device=DEVICE)
+    check_trace(run)
+    assert run.device.sms == gs.device(DEVICE).sms
+    result = gs.compare(workload, ["fifo", "srtf", "hardware-streams"], device=DEVICE, repeats=1)
+    assert result.errors == {}
+    assert len(result.runs_table()) == 3
+
+
+def test_a_server(served, kernels):
+    with served(device=DEVICE) as socket, gs.connect(socket) as session:
+        kernels.scaled(session, session.application("alice"))()
+        shared = session.array(np.arange(1000, dtype=np.float32), shared=True)
+        with gs.Session(DEVICE, "fifo") as own:  # this process's own CUDA context
+            job = own.application("bob").submit(kernels.scale, grid=4, block=256, args=[shared, 3.0, 1000])
+            job.result(60)
+            own.close()
+        assert np.array_equal(shared.numpy(), 3 * np.arange(1000, dtype=np.float32))
+
+
+LOST = """
+with gs.Session("cuda:1", "fifo") as session:
+    try:
+        session.application("bad").submit(
+            kernel("fault"), grid=1, block=32, args=[session.array(np.zeros(1, np.int32))]).result(30)
+    except gs.CudaError:
+        pass
+    else:
+        raise SystemExit("no error")
+check_a_new_session()
+"""
+
+
+def test_the_first_goes_on_where_a_kernel_faults_on_the_second(in_a_process, prelude):
+    in_a_process(prelude + LOST)

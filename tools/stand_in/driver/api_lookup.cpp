@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// cuGetProcAddress, and the functions for per-thread default streams, by whose names it finds them.
+#include <dlfcn.h>
+
+#include <string>
+
+#include "driver/call.hpp"
+
+namespace gpushare::stand_in {
+namespace {
+
+void* own_library() {
+  Dl_info found{};
+  dladdr(reinterpret_cast<void*>(&own_library), &found);
+  return dlopen(found.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+}
+
+/// The newest version there is of it.
+void* newest(const std::string& name, const char* flavour) {
+  static void* const library = own_library();
+  for (const char* version : {"_v3", "_v2", ""}) {
+    if (void* found = dlsym(library, (name + version + flavour).c_str())) return found;
+  }
+  return nullptr;
+}
+
+CUstream own_if_none(CUstream stream) { return stream != nullptr ? stream : CU_STREAM_PER_THREAD; }
+
+}  // namespace
+}  // namespace gpushare::stand_in
+
+using namespace gpushare::stand_in;
+
+#define STAND_IN_VISIBLE __attribute__((visibility("default")))
+
+extern "C" {
+
+CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t flags,
+                          CUdriverProcAddressQueryResult* status) {
+  *function = nullptr;
+  if ((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0) *function = newest(name, "_ptsz");
+  if (*function == nullptr) *function = newest(name, "");
+  const bool is_found = *function != nullptr;
+  if (status != nullptr) *status = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return is_found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+STAND_IN_VISIBLE CUresult cuLaunchKernel_ptsz(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                                              CUstream stream, void** arguments, void** extra) {
+  return cuLaunchKernel(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, own_if_none(stream),
+                        arguments, extra);
+}
+
+STAND_IN_VISIBLE CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** arguments,
+                                                void** extra) {
+  CUlaunchConfig own = *config;
+  own.hStream = own_if_none(config->hStream);
+  return cuLaunchKernelEx(&own, function, arguments, extra);
+}
+
+STAND_IN_VISIBLE CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream) {
+  return cuGraphLaunch(graph, own_if_none(stream));
+}
+
+STAND_IN_VISIBLE CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, std::size_t bytes, CUstream stream) {
+  return cuMemAllocAsync(address, bytes, own_if_none(stream));
+}
+
+STAND_IN_VISIBLE CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
+  return cuMemFreeAsync(address, own_if_none(stream));
+}
+
+}  // extern "C"

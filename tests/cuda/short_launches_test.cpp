@@ -283,6 +283,48 @@ TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
   EXPECT_THAT(whole_launches(), IsEmpty());
 }
 
+TEST_F(ShortLaunches, OfKernelsWithoutWorkerAreQueuedBehindOneAnother) {
+  kernel = load("tell_where", tell_where(0), false);
+  add_application("only", 3);
+  LaunchFactory factory(*resources, work.program);
+  const auto submission = [&](int number) {
+    const auto& operations = work.workload.applications.front().operations;
+    return Submission{.id = OperationId{number}, .operation = &operations[static_cast<std::size_t>(number)]};
+  };
+  const auto share_of = [](const GpuLaunch& launch) {
+    return Share{.quota = Quota::everywhere(launch.traits().max_residency), .whole_up_to = Duration(1'000'000'000)};
+  };
+  const auto run = [&](int number) {
+    std::unique_ptr<GpuLaunch> launch = factory.make(submission(number));
+    launch->set_share(share_of(*launch), 0);
+    if (auto other = factory.in_better_mode(*launch)) {
+      other->set_share(launch->share());
+      launch = std::move(other);
+    }
+    launch->grant({}, Time{});
+    launch->hand_to_hardware(0, Time(Duration(1)));
+    std::vector<gpushare::Event> events;
+    launch->collect(Time(Duration(2)), events);
+    return launch;
+  };
+  const auto wait = [](GpuLaunch& launch) {
+    std::vector<gpushare::Event> events;
+    while (!launch.has_ended()) launch.collect(Time(Duration(1'000)), events);
+  };
+  const auto first = run(0);
+  EXPECT_FALSE(first->accepts_successor());  // how long it takes is not known
+  wait(*first);
+  ASSERT_TRUE(resources->history.block_time(kernel->id()));
+  const auto second = run(1);
+  ASSERT_TRUE(second->accepts_successor());
+  second->queue_successor(submission(2), Time(Duration(3)));
+  ASSERT_NE(second->successor(), nullptr);
+  wait(*second);
+  const auto third = second->take_successor(Time(Duration(1'000)));
+  wait(*third);
+  EXPECT_EQ(whole_launches().size(), 3u);
+}
+
 TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
   add_application("only", 20);
   run_under("fifo");

@@ -54,16 +54,18 @@ std::unique_ptr<GpuLaunch> LaunchFactory::make_on_reserved_sms(const GpuLaunch& 
 }
 
 std::unique_ptr<GpuLaunch> LaunchFactory::in_better_mode(const GpuLaunch& launch) {
+  if (launch.has_begun()) return nullptr;
   const LaunchTraits& traits = launch.traits();
-  if (launch.has_begun() || !traits.has_worker) return nullptr;
   const auto& code = std::get<DeviceLaunch>(operation_of(launch.submission()));
-  const bool is_original = launch.mode() == ExecutionMode::Original;
   const auto sms = fully_shared_sms(launch.share().wanted(), traits.max_residency);
-  const bool is_misplaced = is_original && static_cast<const OriginalLaunch&>(launch).wanted_sms() != sms;
+  const auto* original =
+      launch.mode() == ExecutionMode::Original ? &static_cast<const OriginalLaunch&>(launch) : nullptr;
+  const bool was_chosen = original != nullptr && original->was_chosen();
+  const bool is_misplaced = was_chosen && original->wanted_sms() != sms;
   std::optional<OriginalSetup> setup;
   if (!is_misplaced) setup = setup_for(traits, code, sms, launch.share().original_up_to(), resources_.mode_limits);
-  if (setup.has_value() == is_original) return nullptr;
-  if (is_original) return std::make_unique<WorkerLaunch>(*this, launch.submission(), traits, code);
+  if (setup.has_value() == was_chosen) return nullptr;
+  if (was_chosen) return make(launch.submission());
   return std::make_unique<OriginalLaunch>(*this, launch.submission(), traits, code, *std::move(setup));
 }
 
@@ -78,7 +80,7 @@ std::optional<OriginalSetup> LaunchFactory::setup_for(const LaunchTraits& traits
                                          .sms = sms,
                                          .original_up_to = original_up_to},
                                         limits);
-  if (choice.mode == ExecutionMode::Worker || choice.reason == ModeReason::NoWorker) return std::nullopt;
+  if (choice.mode == ExecutionMode::Worker || choice.longest == Duration{}) return std::nullopt;
   std::optional<OriginalSetup> setup;
   if (sms->size() == limits.sms) {
     setup = OriginalSetup{.function = code.kernel->original(), .sms = *sms, .wanted = *sms};

@@ -25,8 +25,8 @@ class LaunchFactory final : public LaunchHardware {
   GpuResources& resources() const { return resources_; }
   const DeviceOperation& operation_of(const Submission& submission) const;
   LaunchTraits traits_of(const Submission& submission, const DeviceLaunch& code) const;
-  /// How a launch would run in its original form with such a share. Nothing where workers suit it better, where it has
-  /// no worker, or where what it needs is not ready yet.
+  /// How a launch would run in its original form with such a share, within a time that is known beforehand. Nothing
+  /// where workers suit it better, where its time is too long or not known, or where what it needs is not ready yet.
   std::optional<OriginalSetup> setup_for(const LaunchTraits& traits, const DeviceLaunch& code,
                                          const std::optional<std::vector<SmId>>& sms, Duration original_up_to,
                                          const ModeLimits& limits) const;

@@ -48,22 +48,27 @@ bool OriginalLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!grids_.collect()) return false;
   end_ = now;
   was_steady_ = is_where_wanted();
-  const std::int64_t places = traits().max_residency * static_cast<std::int64_t>(setup_.sms.size());
-  const Duration block_time = (end_ - start_) * std::min(traits().blocks, places) / traits().blocks;
-  progress_.end_whole(block_time, end_, events);
-  if (is_overdue_ && start_ > Time{}) report_misprediction(block_time);
+  progress_.end_whole(block_time_since(start_), end_, events);
+  learn_time();
   take(LaunchStep::GridsEnded);
   take(LaunchStep::Ended);
   return true;
 }
 
-/// The next launch of the kernel should be preemptible.
-void OriginalLaunch::report_misprediction(Duration block_time) {
+Duration OriginalLaunch::block_time_since(Time start) const {
+  const std::int64_t places = traits().max_residency * static_cast<std::int64_t>(setup_.sms.size());
+  return (end_ - start) * std::min(traits().blocks, places) / traits().blocks;
+}
+
+/// The next launch of a kernel that took too long should be preemptible. Where the kernel has no worker, this is all
+/// that shows its time.
+void OriginalLaunch::learn_time() {
   KernelHistory& history = factory_.history();
+  const bool took_too_long = was_chosen() && is_overdue_ && start_ > Time{};
   if (setup_.is_brief) {
-    history.mispredicted(traits().kernel);
-  } else if (was_chosen()) {
-    history.set_block_time(traits().kernel, block_time);
+    if (took_too_long) history.mispredicted(traits().kernel);
+  } else if (took_too_long || !traits().has_worker) {
+    history.set_block_time(traits().kernel, block_time_since(since_));
   }
 }
 

@@ -16,6 +16,8 @@ class OriginalLaunch final : public GpuLaunch {
   OriginalLaunch(LaunchFactory& factory, const Submission& submission, const LaunchTraits& traits,
                  const DeviceLaunch& code, OriginalSetup setup);
 
+  /// Was this form chosen, and will it end within a known time? Else its kernel has no worker.
+  bool was_chosen() const { return setup_.longest > Duration{}; }
   /// The SMs that it was made for; nothing where it runs anywhere.
   const std::optional<std::vector<SmId>>& wanted_sms() const { return wanted_sms_; }
 
@@ -32,10 +34,10 @@ class OriginalLaunch final : public GpuLaunch {
 
  private:
   void launch(int level, std::span<const CUevent> behind);
-  bool was_chosen() const { return setup_.longest > Duration{}; }
   /// Does it run on the SMs that the policy still wants?
   bool is_where_wanted() const { return fully_shared_sms(share_.wanted(), traits().max_residency) == wanted_sms_; }
-  void report_misprediction(Duration block_time);
+  Duration block_time_since(Time start) const;
+  void learn_time();
 
   LaunchFactory& factory_;
   const DeviceLaunch& code_;

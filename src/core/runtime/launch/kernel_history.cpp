@@ -12,6 +12,11 @@ constexpr std::size_t enough_launches = 3;
 constexpr std::size_t remembered_launches = 5;
 /// Sequences of ten of which the first launch finds all the work are not steady.
 constexpr int unsteady_launches = 20;
+/// Trials of the mode that lost: as many as can change the median, and so seldom that they cost half a percent at most.
+constexpr int trials = 3;
+constexpr double cost_of_trials = 0.005;
+constexpr int least_between_trials = 64;
+constexpr double most_between_trials = 10'000;
 /// A policy that changes its division all the time must not make the history grow.
 constexpr std::size_t remembered_sm_counts = 16;
 
@@ -94,14 +99,37 @@ void KernelHistory::add(const TimedLaunch& launch, std::optional<Duration> took)
   const bool differs = time && times.difference(*time) >= differs_from_;
   modes.unsteady_for = differs ? unsteady_launches : std::max(0, modes.unsteady_for - 1);
   times.add(time);
+  plan_trials(modes, launch.mode);
+}
+
+bool KernelHistory::original_is_chosen(const BothModes& modes) const {
+  return modes.as_workers.typical() > clearly_less_ * modes.as_original.typical();
+}
+
+void KernelHistory::plan_trials(BothModes& modes, ExecutionMode mode) const {
+  const bool is_original = mode == ExecutionMode::Original;
+  if (modes.trials_left > 0) {
+    if (is_original == modes.trial_is_original) --modes.trials_left;
+    return;
+  }
+  if (!modes.as_workers.are_known() || !modes.as_original.are_known()) return;
+  const bool original_is_chosen = this->original_is_chosen(modes);
+  if (is_original != original_is_chosen) return;
+  const double slower = original_is_chosen ? modes.as_workers.typical() / modes.as_original.typical()
+                                           : modes.as_original.typical() / modes.as_workers.typical();
+  const double between = std::min(trials * std::max(slower - 1, 0.0) / cost_of_trials, most_between_trials);
+  if (++modes.launches_in_row < std::max(least_between_trials, static_cast<int>(between))) return;
+  modes.launches_in_row = 0;
+  modes.trials_left = trials;
+  modes.trial_is_original = !original_is_chosen;
 }
 
 bool KernelHistory::original_may_be_faster(KernelId kernel, std::size_t sms) const {
   const Kernel* known = kernels_.peek(kernel);
   const BothModes* modes = known == nullptr ? nullptr : find(*known, sms);
   if (modes == nullptr || modes->as_workers.launches() <= static_cast<int>(enough_launches)) return false;
-  if (modes->unsteady_for > 0) return true;
-  return !modes->as_original.are_known() || modes->as_workers.typical() > clearly_less_ * modes->as_original.typical();
+  if (modes->unsteady_for > 0 || !modes->as_original.are_known()) return true;
+  return modes->trials_left > 0 ? modes->trial_is_original : original_is_chosen(*modes);
 }
 
 }  // namespace gpushare

@@ -55,7 +55,7 @@ class KernelHistory {
   /// A launch has ended; its time, if no other launch was on its SMs and it came right behind another one.
   void add(const TimedLaunch& launch, std::optional<Duration> took);
   /// Is the original not known to be slower on so many SMs? Requires some launches as workers first: they show the
-  /// block time.
+  /// block time. The mode that lost is tried again now and then: a disturbance may have made it seem slow.
   bool original_may_be_faster(KernelId kernel, std::size_t sms) const;
 
  private:
@@ -83,7 +83,10 @@ class KernelHistory {
     std::size_t sms = 0;
     Times as_workers;
     Times as_original;
-    int unsteady_for = 0;  // number of launches
+    int unsteady_for = 0;     // number of launches
+    int launches_in_row = 0;  // in the mode that was chosen, since the other one was tried
+    int trials_left = 0;      // launches in the other mode, to see whether its times still hold
+    bool trial_is_original = false;
   };
   struct Kernel {
     std::optional<Duration> block_time;
@@ -91,6 +94,9 @@ class KernelHistory {
     std::vector<BothModes> by_sms;  // the last used one first
   };
 
+  /// By their times, where both modes are known.
+  bool original_is_chosen(const BothModes& modes) const;
+  void plan_trials(BothModes& modes, ExecutionMode mode) const;
   static const BothModes* find(const Kernel& kernel, std::size_t sms);
   static BothModes& find_or_add(Kernel& kernel, std::size_t sms);
 

@@ -23,14 +23,20 @@ ModeChoice choose_mode(const KernelHistory& history, const LaunchShare& launch, 
     choice.longest = longest;
     return choice;
   };
-  if (!launch.has_worker) return decide(ExecutionMode::Original, NoWorker);
+  const bool has_all_sms = launch.sms && launch.sms->size() == limits.sms;
+  if (!launch.has_worker) {
+    const std::int64_t places = launch.max_residency * static_cast<std::int64_t>(limits.sms);
+    choice.expected = history.expected_time(launch.kernel, launch.blocks, places).value_or(Duration{});
+    const bool is_short = has_all_sms && choice.expected > Duration{} && choice.expected <= launch.original_up_to;
+    return decide(ExecutionMode::Original, NoWorker, is_short ? launch.original_up_to : Duration{});
+  }
   if (!launch.sms) return decide(ExecutionMode::Worker, PartialSms);
   const std::int64_t places = launch.max_residency * static_cast<std::int64_t>(launch.sms->size());
   const std::optional<Duration> expected = history.expected_time(launch.kernel, launch.blocks, places);
   if (!expected) return decide(ExecutionMode::Worker, UnknownTime);
   choice.expected = *expected;
   if (history.is_mispredicted(launch.kernel)) return decide(ExecutionMode::Worker, Mispredicted);
-  const bool begins_at_once = launch.sms->size() == limits.sms && launch.blocks <= places;
+  const bool begins_at_once = has_all_sms && launch.blocks <= places;
   if (begins_at_once && *expected <= limits.brief)
     return decide(ExecutionMode::Original, Brief, limits.brief_at_most());
   if (launch.original_up_to == Duration{} || *expected > launch.original_up_to)

@@ -26,7 +26,9 @@ struct ModeChoice {
   ExecutionMode mode{};
   ModeReason reason{};
   Duration expected{};  ///< its time on these SMs, where the history shows it
-  Duration longest{};   ///< in its original form it should end within this; zero where there is no choice
+  /// In its original form it should end within this; zero where that is not known, or where it has no worker and takes
+  /// longer than the policy lets a launch keep its SMs.
+  Duration longest{};
 };
 
 /// A launch as its share has it.

@@ -97,6 +97,34 @@ TEST_F(KernelHistoryOfBothModes, UntimedWorkersLetOriginalBeTried) {
   EXPECT_TRUE(original_may_be_faster());
 }
 
+TEST_F(KernelHistoryOfBothModes, ModeThatLostIsTriedAgainNowAndThen) {
+  for (int time = 0; time < 4; ++time) add(ExecutionMode::Worker, Duration(100));
+  for (const int took : {105, 140, 140, 140}) add(ExecutionMode::Original, Duration(took));  // disturbed
+  EXPECT_FALSE(original_may_be_faster());
+  int launches = 0;
+  for (; !original_may_be_faster() && launches < 1000; ++launches) add(ExecutionMode::Worker, Duration(100));
+  EXPECT_GE(launches, 64);
+  EXPECT_LE(launches, 3 * 80);  // three trials of 1.4 of the time cost half a percent
+  for (int time = 0; time < 3; ++time) {
+    EXPECT_TRUE(original_may_be_faster());
+    add(ExecutionMode::Original, Duration(95));
+  }
+  EXPECT_TRUE(original_may_be_faster());
+}
+
+TEST_F(KernelHistoryOfBothModes, TrialsThatConfirmTheChoiceEnd) {
+  for (int time = 0; time < 4; ++time) add(ExecutionMode::Worker, Duration(150));
+  for (int time = 0; time < 4; ++time) add(ExecutionMode::Original, Duration(100));
+  int trials = 0;
+  for (int launch = 0; launch < 3000; ++launch) {
+    const bool original = original_may_be_faster();
+    trials += original ? 0 : 1;
+    add(original ? ExecutionMode::Original : ExecutionMode::Worker, Duration(original ? 100 : 140));
+  }
+  EXPECT_GT(trials, 0);
+  EXPECT_LE(trials, 3000 / 64);
+}
+
 TEST(KernelHistory, BlockTimeIsUnknownUntilSet) {
   KernelHistory history;
   EXPECT_FALSE(history.block_time(kernel));

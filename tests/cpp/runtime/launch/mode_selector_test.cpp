@@ -47,6 +47,18 @@ TEST_F(ModeSelector, KernelWithoutWorkerIsOriginal) {
   EXPECT_EQ(choose().longest, Duration{});
 }
 
+TEST_F(ModeSelector, KernelWithoutWorkerHasALimitWhereItIsKnownToBeShort) {
+  has_worker = false;
+  know_block_time();
+  EXPECT_EQ(choose().expected, 10 * block);
+  EXPECT_EQ(choose().longest, original_up_to);
+  original_up_to = 9 * block;
+  EXPECT_EQ(choose().longest, Duration{});
+  original_up_to = 10 * block;
+  sms = {SmId{0}, SmId{1}};  // it would run on the others, too
+  EXPECT_EQ(choose().longest, Duration{});
+}
+
 TEST_F(ModeSelector, PartOfAnSmNeedsWorkers) {
   know_block_time();
   sms.reset();

@@ -58,7 +58,7 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
     events_.clock_was_read();
     launches_.check_drain(clock_.elapsed());  // relaunched work may end after the next reading of the clock, not before
     const Time time = clock_.elapsed();
-    watch_.looks(time);
+    watch_.polls(time);
     if (events_.empty()) {
       events_.none_waits();
       attend(time);

@@ -18,7 +18,7 @@ struct SchedulerDelays {
 /// All calls by one thread.
 class SchedulerWatch {
  public:
-  void looks(Time now) {
+  void polls(Time now) {
     if (!is_awake_) return wake_up(now);
     longest_pause_ = std::max(longest_pause_, now - latest_);
     latest_ = now;

@@ -61,15 +61,15 @@ void WorkerProgress::end(SmId id, std::int64_t blocks, Duration block_time, Time
   ended_ += blocks;
 }
 
-void WorkerProgress::take_totals(const PolledTables& look) {
-  const WorkerControl& control = look.control;
+void WorkerProgress::take_totals(const PolledTables& polled) {
+  const WorkerControl& control = polled.control;
   // The workers count with 32 bits. A launch that lacks a place for minutes may ask for more than that.
   workers_gone_ += static_cast<std::int32_t>(control.workers_gone - static_cast<std::uint32_t>(workers_gone_));
   unclaimed_ = std::max<std::int64_t>(0, blocks_ - control.next_task);
   workers_ = 0;
   done_ = 0;
   Duration busy{};
-  for (const WorkerSm& counted : look.sms) {
+  for (const WorkerSm& counted : polled.sms) {
     workers_ += static_cast<int>(counted.workers);
     done_ += counted.tasks_done;
     busy += Duration(counted.busy_ns);
@@ -130,17 +130,17 @@ bool WorkerProgress::is_due(std::size_t id, const WorkerSm& counted, Report repo
          sm.is_behind || has_left_blocks;
 }
 
-void WorkerProgress::observe(const PolledTables& look, Time now, std::vector<Event>& events, Report report) {
+void WorkerProgress::observe(const PolledTables& polled, Time now, std::vector<Event>& events, Report report) {
   now = std::max(now, earliest_);
-  take_totals(look);
-  last_.assign(look.sms.begin(), look.sms.end());
+  take_totals(polled);
+  last_.assign(polled.sms.begin(), polled.sms.end());
   const std::size_t first = events.size();
   const std::int64_t started_before = started_;
   due_.clear();
-  for (std::size_t sm = 0; sm < look.sms.size(); ++sm) {
-    if (!is_due(sm, look.sms[sm], report)) continue;
+  for (std::size_t sm = 0; sm < polled.sms.size(); ++sm) {
+    if (!is_due(sm, polled.sms[sm], report)) continue;
     due_.push_back(static_cast<SmId>(sm));
-    report_started(static_cast<SmId>(sm), look.orders[sm], look.sms[sm], now, events);
+    report_started(static_cast<SmId>(sm), polled.orders[sm], polled.sms[sm], now, events);
   }
   put_in_order(std::span(events).subspan(first), started_before);
   for (const SmId sm : due_) report_ended(sm, now, events);

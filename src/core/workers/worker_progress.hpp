@@ -39,7 +39,7 @@ class WorkerProgress {
 
   /// Takes the present counters and appends what has happened since the last time. Changes that are left out come
   /// later.
-  void observe(const PolledTables& look, Time now, std::vector<Event>& events, Report report = Report::Everything);
+  void observe(const PolledTables& polled, Time now, std::vector<Event>& events, Report report = Report::Everything);
 
   /// All workers are gone, and none was told to leave: so every task has been done. Where the last tasks were done only
   /// a poll would show; they are assumed to be spread like those before. Requires that a poll has shown some done.
@@ -83,7 +83,7 @@ class WorkerProgress {
   bool is_due(std::size_t sm, const WorkerSm& counted, Report report) const;
   /// One SM's part of a launch that is spread evenly over SMs.
   std::int64_t part_of(std::size_t sm) const;
-  void take_totals(const PolledTables& look);
+  void take_totals(const PolledTables& polled);
   void report_started(SmId id, WorkerOrder order, const WorkerSm& counted, Time now, std::vector<Event>& events);
   void report_ended(SmId id, Time now, std::vector<Event>& events);
   void end_idle_workers(SmId id);

@@ -73,9 +73,9 @@ class RunningTrial {
   }
 
   void take_sample(Duration time) {
-    const PolledTables look = resources_.tables.polled(slot_);
-    const WorkerControl& control = look.control;
-    const std::span<const WorkerSm> table = look.sms;
+    const PolledTables polled = resources_.tables.polled(slot_);
+    const WorkerControl& control = polled.control;
+    const std::span<const WorkerSm> table = polled.sms;
     gone_ = control.workers_gone;
     trial_.samples.push_back({.time = time,
                               .claimed = std::min<std::int64_t>(control.next_task, blocks_),

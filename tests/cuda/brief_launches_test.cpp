@@ -100,6 +100,17 @@ TEST_F(BriefLaunches, AreWorkersAgainWhereThePolicyTakesSmsAway) {
   EXPECT_FALSE(in_better_mode(*workers));
 }
 
+TEST_F(BriefLaunches, AdmittedOneThatAPlanNamesIsWorkers) {
+  add_application("only", 1, all_at_once);
+  const auto launch = factory.make(first_submission());
+  const auto admitted = factory.make_on_reserved_sms(*launch);
+  EXPECT_EQ(admitted->mode(), ExecutionMode::Original);
+  admitted->set_share({.quota = Quota::everywhere(1)}, 0);
+  const auto workers = in_better_mode(*admitted);
+  ASSERT_TRUE(workers);
+  EXPECT_EQ(workers->mode(), ExecutionMode::Worker);
+}
+
 TEST_F(BriefLaunches, HaveRoomMadeForThem) {
   add_application("only", 1, all_at_once);
   know_block_time(some_us);
@@ -190,7 +201,7 @@ TEST_F(BriefLaunches, SayNothingOfWhichWayIsFaster) {
   resources->mode_limits.brief = Duration(1'000'000'000);
   run_under("fifo");
   EXPECT_EQ(whole_launches(0, all_at_once).size(), 6u);
-  EXPECT_TRUE(resources->history.original_may_be_faster(kernel->id(), 4));
+  EXPECT_TRUE(resources->history.original_may_be_faster(kernel->id(), 4, true));
 }
 
 TEST_F(BriefLaunches, AreNotLostWhereTheyWereAdmittedInAQuietMoment) {

@@ -191,7 +191,7 @@ TEST_F(ShortLaunches, BothWaysAreTried) {
   resources->history = KernelHistory();
   add_application("only", 6);
   run_under("fifo");
-  EXPECT_TRUE(resources->history.original_may_be_faster(kernel->id(), 4));
+  EXPECT_TRUE(resources->history.original_may_be_faster(kernel->id(), 4, true));
   run_under("fifo:whole_up_to_ns=1e9");
   EXPECT_GE(whole_launches().size(), 2u);
 }
@@ -284,45 +284,39 @@ TEST_F(ShortLaunches, ArePreemptibleIfTheyTakeLonger) {
 }
 
 TEST_F(ShortLaunches, OfKernelsWithoutWorkerAreQueuedBehindOneAnother) {
-  kernel = load("tell_where", tell_where(0), false);
-  add_application("only", 3);
+  const auto waits = load("wait_at_gate", wait_at_gate, false);
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  work.add_application("only");
+  for (int launch = 0; launch < 2; ++launch) {
+    work.add_launch(waits, 4, 1, arguments(gate.get(), arrived.get(), std::uint64_t{10'000'000'000}));
+  }
   LaunchFactory factory(*resources, work.program);
   const auto submission = [&](int number) {
     const auto& operations = work.workload.applications.front().operations;
     return Submission{.id = OperationId{number}, .operation = &operations[static_cast<std::size_t>(number)]};
   };
-  const auto share_of = [](const GpuLaunch& launch) {
-    return Share{.quota = Quota::everywhere(launch.traits().max_residency), .whole_up_to = Duration(1'000'000'000)};
-  };
-  const auto run = [&](int number) {
-    std::unique_ptr<GpuLaunch> launch = factory.make(submission(number));
-    launch->set_share(share_of(*launch), 0);
-    if (auto other = factory.in_better_mode(*launch)) {
-      other->set_share(launch->share());
-      launch = std::move(other);
-    }
-    launch->grant({}, Time{});
-    launch->hand_to_hardware(0, Time(Duration(1)));
-    std::vector<gpushare::Event> events;
-    launch->collect(Time(Duration(2)), events);
-    return launch;
-  };
-  const auto wait = [](GpuLaunch& launch) {
-    std::vector<gpushare::Event> events;
-    while (!launch.has_ended()) launch.collect(Time(Duration(1'000)), events);
-  };
-  const auto first = run(0);
-  EXPECT_FALSE(first->accepts_successor());  // how long it takes is not known
-  wait(*first);
-  ASSERT_TRUE(resources->history.block_time(kernel->id()));
-  const auto second = run(1);
-  ASSERT_TRUE(second->accepts_successor());
-  second->queue_successor(submission(2), Time(Duration(3)));
-  ASSERT_NE(second->successor(), nullptr);
-  wait(*second);
-  const auto third = second->take_successor(Time(Duration(1'000)));
-  wait(*third);
-  EXPECT_EQ(whole_launches().size(), 3u);
+  std::vector<gpushare::Event> events;
+  std::unique_ptr<GpuLaunch> launch = factory.make(submission(0));
+  launch->set_share({.quota = Quota::everywhere(launch->traits().max_residency), .whole_up_to = Duration(1'000'000)},
+                    0);
+  EXPECT_FALSE(factory.in_better_mode(*launch));  // how long it takes is not known
+  resources->history.set_block_time(waits->id(), Duration(1'000));
+  auto with_limit = factory.in_better_mode(*launch);
+  ASSERT_TRUE(with_limit);
+  with_limit->set_share(launch->share());
+  with_limit->grant({}, Time{});
+  with_limit->hand_to_hardware(0, Time(Duration(1)));
+  with_limit->collect(Time(Duration(2)), events);
+  ASSERT_TRUE(with_limit->accepts_successor());
+  with_limit->queue_successor(submission(1), Time(Duration(3)));
+  ASSERT_NE(with_limit->successor(), nullptr);
+  write(gate, 1);
+  while (!with_limit->has_ended()) with_limit->collect(Time(Duration(10'000)), events);
+  const auto next = with_limit->take_successor(Time(Duration(10'000)));
+  while (!next->has_ended()) next->collect(Time(Duration(20'000)), events);
+  EXPECT_EQ(values<int>(arrived, 1), std::vector{8});
+  EXPECT_GT(*resources->history.block_time(waits->id()), Duration(1'000));
 }
 
 TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {

@@ -61,6 +61,8 @@ std::unique_ptr<GpuLaunch> LaunchFactory::in_better_mode(const GpuLaunch& launch
   const auto* original =
       launch.mode() == ExecutionMode::Original ? &static_cast<const OriginalLaunch&>(launch) : nullptr;
   const bool was_chosen = original != nullptr && original->was_chosen();
+  // One that was admitted, and that a plan has a share for now, obeys that share as workers.
+  if (original != nullptr && !was_chosen && traits.has_worker) return make(launch.submission());
   const bool is_misplaced = was_chosen && original->wanted_sms() != sms;
   std::optional<OriginalSetup> setup;
   if (!is_misplaced) setup = setup_for(traits, code, sms, launch.share().original_up_to(), resources_.mode_limits);

@@ -299,7 +299,7 @@ TEST_F(LaunchSetTest, TimesOfLaunchesInARowAreLearnt) {
     take_ends();
     submit(operation + 1, 1);
   }
-  EXPECT_TRUE(hardware.history().original_may_be_faster(hardware.traits.kernel, 2));
+  EXPECT_TRUE(hardware.history().original_may_be_faster(hardware.traits.kernel, 2, true));
 }
 
 TEST_F(LaunchSetTest, StopEvictsAllIncludingSuccessors) {

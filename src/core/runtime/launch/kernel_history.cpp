@@ -12,9 +12,9 @@ constexpr std::size_t enough_launches = 3;
 constexpr std::size_t remembered_launches = 5;
 /// Sequences of ten of which the first launch finds all the work are not steady.
 constexpr int unsteady_launches = 20;
-/// Trials of the mode that lost: as many as can change the median, and so seldom that they cost half a percent at most.
+/// Trials of the mode that lost: as many as can change the median, and so seldom that they cost 0.2 % at most.
 constexpr int trials = 3;
-constexpr double cost_of_trials = 0.005;
+constexpr double cost_of_trials = 0.002;
 constexpr int least_between_trials = 64;
 constexpr double most_between_trials = 10'000;
 /// A policy that changes its division all the time must not make the history grow.
@@ -124,12 +124,12 @@ void KernelHistory::plan_trials(BothModes& modes, ExecutionMode mode) const {
   modes.trial_is_original = !original_is_chosen;
 }
 
-bool KernelHistory::original_may_be_faster(KernelId kernel, std::size_t sms) const {
+bool KernelHistory::original_may_be_faster(KernelId kernel, std::size_t sms, bool may_try_again) const {
   const Kernel* known = kernels_.peek(kernel);
   const BothModes* modes = known == nullptr ? nullptr : find(*known, sms);
   if (modes == nullptr || modes->as_workers.launches() <= static_cast<int>(enough_launches)) return false;
   if (modes->unsteady_for > 0 || !modes->as_original.are_known()) return true;
-  return modes->trials_left > 0 ? modes->trial_is_original : original_is_chosen(*modes);
+  return may_try_again && modes->trials_left > 0 ? modes->trial_is_original : original_is_chosen(*modes);
 }
 
 }  // namespace gpushare

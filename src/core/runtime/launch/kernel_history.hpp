@@ -55,8 +55,9 @@ class KernelHistory {
   /// A launch has ended; its time, if no other launch was on its SMs and it came right behind another one.
   void add(const TimedLaunch& launch, std::optional<Duration> took);
   /// Is the original not known to be slower on so many SMs? Requires some launches as workers first: they show the
-  /// block time. The mode that lost is tried again now and then: a disturbance may have made it seem slow.
-  bool original_may_be_faster(KernelId kernel, std::size_t sms) const;
+  /// block time. Where it may be tried again, the mode that lost is the answer now and then: a disturbance may have
+  /// made it seem slow.
+  bool original_may_be_faster(KernelId kernel, std::size_t sms, bool may_try_again) const;
 
  private:
   /// The last launches in one mode.

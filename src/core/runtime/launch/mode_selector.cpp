@@ -41,7 +41,8 @@ ModeChoice choose_mode(const KernelHistory& history, const LaunchShare& launch, 
     return decide(ExecutionMode::Original, Brief, limits.brief_at_most());
   if (launch.original_up_to == Duration{} || *expected > launch.original_up_to)
     return decide(ExecutionMode::Worker, TooLong);
-  if (!history.original_may_be_faster(launch.kernel, launch.sms->size()))
+  // On some SMs only, a trial in the original form would need a green context, which costs a drain.
+  if (!history.original_may_be_faster(launch.kernel, launch.sms->size(), has_all_sms))
     return decide(ExecutionMode::Worker, FasterAsWorkers);
   return decide(ExecutionMode::Original, ShortAndNotSlower, launch.original_up_to);
 }

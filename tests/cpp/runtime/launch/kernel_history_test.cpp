@@ -13,7 +13,7 @@ class KernelHistoryOfBothModes : public testing::Test {
   void add(ExecutionMode way, std::optional<Duration> took, std::int64_t blocks = 10) {
     history.add({kernel, 4, way, blocks}, took);
   }
-  bool original_may_be_faster(std::size_t sms = 4) const { return history.original_may_be_faster(kernel, sms); }
+  bool original_may_be_faster(std::size_t sms = 4) const { return history.original_may_be_faster(kernel, sms, true); }
 
   KernelHistory history;
 };
@@ -104,7 +104,7 @@ TEST_F(KernelHistoryOfBothModes, ModeThatLostIsTriedAgainNowAndThen) {
   int launches = 0;
   for (; !original_may_be_faster() && launches < 1000; ++launches) add(ExecutionMode::Worker, Duration(100));
   EXPECT_GE(launches, 64);
-  EXPECT_LE(launches, 3 * 80);  // three trials of 1.4 of the time cost half a percent
+  EXPECT_LE(launches, 3 * 200);  // three trials of 1.4 of the time cost 0.2 %
   for (int time = 0; time < 3; ++time) {
     EXPECT_TRUE(original_may_be_faster());
     add(ExecutionMode::Original, Duration(95));
@@ -149,9 +149,9 @@ TEST(KernelHistory, MispredictionLastsUntilALaunchIsAsPredicted) {
 TEST(KernelHistory, NumberOfSmCountsIsBounded) {
   KernelHistory history;
   for (int time = 0; time < 4; ++time) history.add({kernel, 1, ExecutionMode::Worker, 1}, Duration(1));
-  EXPECT_TRUE(history.original_may_be_faster(kernel, 1));
+  EXPECT_TRUE(history.original_may_be_faster(kernel, 1, true));
   for (std::size_t sms = 2; sms < 100; ++sms) history.add({kernel, sms, ExecutionMode::Worker, 1}, Duration(1));
-  EXPECT_FALSE(history.original_may_be_faster(kernel, 1));  // the least recently used one has gone
+  EXPECT_FALSE(history.original_may_be_faster(kernel, 1, true));  // the least recently used one has gone
 }
 
 }  // namespace

@@ -10,7 +10,10 @@ namespace gpushare {
 class Quiescence {
  public:
   explicit Quiescence(DrainRequests& requests) : requests_(requests) {}
-  ~Quiescence() { requests_.end_use(); }
+  /// One that never began may be beside another run, which uses the GPU.
+  ~Quiescence() {
+    if (phase_ != Phase::Unused) requests_.end_use();
+  }
   Quiescence(const Quiescence&) = delete;
   Quiescence& operator=(const Quiescence&) = delete;
 

@@ -115,6 +115,29 @@ TEST_F(QuiescenceTest, UseWaitsForADrainThatIsHeld) {
   EXPECT_EQ(check(2), Action::Resume);
 }
 
+TEST_F(QuiescenceTest, OneThatNeverBeganDoesNotEndTheUseOfAnother) {
+  quiescence.begin_use(at_ms(0));
+  {
+    const Quiescence other(requests);
+  }
+  is_empty = false;
+  DrainHolder holder(requests);
+  wait_until_wanted();
+  EXPECT_EQ(check(1), Action::Drain);  // the holder has to wait for this
+  is_empty = true;
+  check(2);
+  holder.wait();
+}
+
+TEST_F(QuiescenceTest, EndOfUseFreesWaitingRequests) {
+  std::optional<Quiescence> user(std::in_place, requests);
+  user->begin_use(at_ms(0));
+  DrainHolder holder(requests);
+  wait_until_wanted();
+  user.reset();
+  holder.wait();
+}
+
 TEST_F(QuiescenceTest, DrainDoesNotWaitForACallerThatIsAway) {
   quiescence.begin_use(at_ms(0));
   quiescence.leave_use([] { return true; });

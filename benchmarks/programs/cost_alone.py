@@ -52,25 +52,26 @@ def started(way: str, command: list[str]) -> tuple[ExitStack, Answering]:
 
 
 def seconds(program: Answering, steps: int) -> float:
-    """The time of this many steps, or of one launch."""
+    """The time of this many steps, or of one launch, after some steps that fill the caches."""
+    program.ask("steps 2")
     found = program.ask(f"steps {steps}")
     return found["ns"] / 1e9 if "ns" in found else found["seconds"]
 
 
-def ratios(rounds: list[list[float]], alone: list[list[float]]) -> list[float]:
-    """Times relative to those alone in the same round; medians where a round has several programs."""
-    return [statistics.median(each) / statistics.median(before) for each, before in zip(rounds, alone, strict=True)]
-
-
 def report(found: dict[str, list[list[float]]]) -> dict[str, Any]:
-    """Per way: the median and the range of ratios, and the median time of each program."""
+    """Per way: the median and the quartiles of ratios to alone in the same round, and each program's times."""
+    return {way: compared(rounds, found["alone"]) for way, rounds in found.items()}
+
+
+def compared(rounds: list[list[float]], alone: list[list[float]]) -> dict[str, Any]:
+    """Times relative to those alone in the same round; means where a round has several programs."""
+    ratios = [statistics.mean(each) / statistics.mean(before) for each, before in zip(rounds, alone, strict=True)]
+    low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else 3 * ratios
     return {
-        way: {
-            "ratio": statistics.median(ratios(rounds, found["alone"])),
-            "range": [min(ratios(rounds, found["alone"])), max(ratios(rounds, found["alone"]))],
-            "median_s": [statistics.median(times) for times in zip(*rounds, strict=True)],
-        }
-        for way, rounds in found.items()
+        "ratio": middle,
+        "quartiles": [low, high],
+        "median_s": [statistics.median(times) for times in zip(*rounds, strict=True)],
+        "fastest_tenth_s": [sorted(times)[len(times) // 10] for times in zip(*rounds, strict=True)],
     }
 
 
@@ -98,12 +99,15 @@ def main() -> None:
     parser.add_argument("--program", default="small", help="A size of training, or the path of launches.cu's program.")
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--copies", type=int, default=2, help="Processes per way.")
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--rounds", type=int, default=60)
+    parser.add_argument("--steps", type=int, default=8, help="Per round and program; of launches, batches.")
+    parser.add_argument("--cores", help="The cores of all programs, such as 4,5: cores differ, and only one works.")
     parser.add_argument("--json", type=Path, required=True)
     chosen = parser.parse_args()
     is_file = os.path.sep in chosen.program
     command = [chosen.program] if is_file else [*TRAINING, "--size", chosen.program]
+    if chosen.cores:
+        command = ["taskset", "--cpu-list", chosen.cores, *command]
     ways = [way for _ in range(chosen.copies) for way in chosen.ways.split(",")]
     with ExitStack() as ends, ThreadPoolExecutor(len(ways)) as pool:
         programs = []
@@ -113,10 +117,8 @@ def main() -> None:
         for found in measure(programs, chosen):
             write(chosen.json, {"program": chosen.program, "steps": chosen.steps, "ways": report(found), "s": found})
     for way, each in report(found).items():
-        low, high = each["range"]
-        print(
-            f"{chosen.program:12} {way:8} {each['ratio']:.4f} ({low:.4f} to {high:.4f}) {each['median_s']}", flush=True
-        )
+        low, high = each["quartiles"]
+        print(f"{chosen.program:12} {way:8} {each['ratio']:.4f} ({low:.4f} to {high:.4f})", each["fastest_tenth_s"])
 
 
 if __name__ == "__main__":

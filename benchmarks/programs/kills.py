@@ -58,15 +58,19 @@ def killed(victims: list[tuple[Answering, int]], draw: random.Random) -> list[fl
     return moments
 
 
-def pauses(moments: list[float], kills: list[float]) -> tuple[list[float], list[float]]:
+def pauses(moments: list[float], kills: list[float]) -> tuple[list[dict[str, float]], list[float]]:
     """The longest pause within a short time of each kill, and all pauses that have no kill."""
     gaps = list(itertools.pairwise(moments))
-    after = [
-        max((end - begin for begin, end in gaps if end > kill and begin < kill + AFTER_S), default=0.0)
-        for kill in kills
-    ]
-    else_ = [end - begin for begin, end in gaps if not any(end > kill and begin < kill + AFTER_S for kill in kills)]
-    return after, else_
+    after = []
+    for kill in kills:
+        begin, end = max((gap for gap in gaps if is_near(gap, kill)), key=lambda gap: gap[1] - gap[0])
+        after.append({"s": end - begin, "begins_after_s": begin - kill})
+    return after, [end - begin for begin, end in gaps if not any(is_near((begin, end), kill) for kill in kills)]
+
+
+def is_near(gap: tuple[float, float], kill: float) -> bool:
+    """Whether the gap includes a moment of the time after a kill."""
+    return gap[1] > kill and gap[0] < kill + AFTER_S
 
 
 def batch(command: list[str], survivors: list[Answering], draw: random.Random) -> dict[str, Any]:
@@ -82,31 +86,35 @@ def batch(command: list[str], survivors: list[Answering], draw: random.Random) -
         kills = killed(ready, draw)
         found = [pauses(each.read()["moments"], kills) for each in survivors]
         codes = [victim.process.wait(10) for victim in victims]
-    return {"after_s": [after for after, _ in found], "else": [each for _, each in found], "exit_codes": codes,
-            "mib_with_victims": with_victims}  # fmt: skip
+    return {
+        "after": list(itertools.chain(*(after for after, _ in found))),
+        "otherwise": list(itertools.chain(*(rest for _, rest in found))),
+        "exit_codes": codes,
+        "mib_with_victims": with_victims,
+    }
 
 
 def measure(command: list[str], kills: int) -> dict[str, Any]:
     """All batches beside two survivors."""
-    draw, after, other, codes = random.Random(11), [], [], []
+    draw = random.Random(11)
     with ExitStack() as ends:
         survivors = [answering(ends, [*command, *SURVIVOR]) for _ in range(2)]
         for each in survivors:
             each.read()
             each.ask("seconds 0.5")
         before = used_mib()
-        for _ in range(-(-kills // BATCH)):
-            found = batch(command, survivors, draw)
-            after += itertools.chain(*found["after_s"])
-            other += itertools.chain(*found["else"])
-            codes += found["exit_codes"]
+        batches = [batch(command, survivors, draw) for _ in range(-(-kills // BATCH))]
         later = settled_mib(before)
+    after = [pause for each in batches for pause in each["after"]]
+    lengths = [pause["s"] for pause in after]
+    other = [pause for each in batches for pause in each["otherwise"]]
+    codes = [code for each in batches for code in each["exit_codes"]]
     return {
         "kills": len(codes),
         "exit_codes": sorted(set(codes)),
-        "pause_after_kill_s": {"median": statistics.median(after), "longest": max(after), "all": after},
-        "pause_else_s": {"median": statistics.median(other), "longest": max(other)},
-        "mib": {"before": before, "with_victims": found["mib_with_victims"], "after": later},
+        "pause_after_kill_s": {"median": statistics.median(lengths), "longest": max(lengths), "all": after},
+        "pause_otherwise_s": {"median": statistics.median(other), "longest": sorted(other)[-5:]},
+        "mib": {"before": before, "with_victims": batches[-1]["mib_with_victims"], "after": later},
     }
 
 

@@ -67,7 +67,7 @@ class Answering:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args} has ended with {self.process.wait()}")
+            raise SystemExit(f"{self.process.args!r} has ended with {self.process.wait()}")
         found: dict[str, Any] = json.loads(line)
         return found
 

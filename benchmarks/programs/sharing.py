@@ -23,10 +23,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.mps import mps_daemon
+from benchmarks.programs.running import server_for
 
 LONGEST_S = 400
-RATE = 6.0
-"""Requests per second."""
 POLICIES = ("effisha-static", "auto", "fair")
 
 
@@ -60,12 +59,12 @@ def served(requests: int, rate: float, *extra: str) -> Program:
     return Program("serving", ("serving", "--requests", str(requests), "--rate", str(rate), *extra), priority=10)
 
 
-def loads(requests: int) -> dict[str, list[Program]]:
+def loads(requests: int, rate: float) -> dict[str, list[Program]]:
     """The loads by name."""
     return {
-        "light": [Program("training", ("training", "--size", "small")), served(requests, RATE)],
-        "busy": [Program("training", ("training", "--size", "large")), served(requests, RATE)],
-        "busy_graph": [Program("training", ("training", "--size", "large")), served(requests, RATE, "--graph")],
+        "light": [Program("training", ("training", "--size", "small")), served(requests, rate)],
+        "busy": [Program("training", ("training", "--size", "large")), served(requests, rate)],
+        "busy_graph": [Program("training", ("training", "--size", "large")), served(requests, rate, "--graph")],
         "trainings": [
             Program("training", ("training", "--size", "large")),
             Program("training_2", ("training", "--size", "small")),
@@ -109,19 +108,8 @@ def sharing(way: str, folder: Path) -> Iterator[tuple[Callable[[Program], list[s
     if not way.startswith("run"):
         yield lambda _: [], {}
         return
-    policy, socket = way.partition(":")[2] or POLICIES[0], folder / "socket"
-    gpushare = [sys.executable, "-m", "gpushare"]
-    serve = [*gpushare, "serve", "--device", "programs", "--policy", policy, "--config", str(folder / "serve.toml")]
-    (folder / "serve.toml").write_text("highest_priority = 10\n")
-    server = subprocess.Popen([*serve, "--socket", str(socket), "--log-level", "WARNING"])
-    try:
-        while not socket.exists():
-            time.sleep(0.05)
-        options = [*gpushare, "run", "--server", str(socket)]
-        yield lambda each: [*options, "--name", each.name, "--priority", str(each.priority), "--"], {}
-    finally:
-        server.terminate()
-        server.wait()
+    with server_for(way.partition(":")[2] or POLICIES[0], folder) as run:
+        yield lambda each: [*run, "--name", each.name, "--priority", str(each.priority), "--"], {}
 
 
 def rates(result: dict[str, Any]) -> dict[str, float]:
@@ -143,6 +131,7 @@ def main() -> None:
     parser.add_argument("--loads", default="light,busy,trainings")
     parser.add_argument("--ways", default="slices,mps,run:effisha-static,mps+run:effisha-static")
     parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--rate", type=float, default=6.0, help="Requests a second.")
     parser.add_argument("--seconds", type=float, default=20.0, help="Of training.")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--trace", type=Path, help="Arrivals of requests; else a Poisson process.")
@@ -157,7 +146,7 @@ def main() -> None:
 
 def one_round(kept: dict[str, Any], number: int, load: str, chosen: argparse.Namespace) -> None:
     """Runs each program alone, and then all of them in every way."""
-    programs = loads(chosen.requests)[load]
+    programs = loads(chosen.requests, chosen.rate)[load]
     if len(kept["rounds"]) <= number:
         kept["rounds"].append({})
     found = kept["rounds"][number].setdefault(load, {})

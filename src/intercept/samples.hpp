@@ -7,15 +7,19 @@
 
 namespace gpushare::intercept {
 
-/// Is the next launch to be timed, after so many samples of all processes?
-inline bool is_sampled(const Membership& member, KnownLaunch& known, std::uint64_t launches) {
+/// Is the next launch to be timed? The first one is not: with it the driver loads the kernel's code, which takes a
+/// hundred times as long.
+inline bool is_sampled(const Membership& member, KnownLaunch& known) {
   constexpr std::uint64_t always_up_to = 5;
-  constexpr std::uint64_t one_in = 1024;
-  if (!known.was_launched.load(std::memory_order_relaxed)) {
-    known.was_launched.store(true, std::memory_order_relaxed);
-    return false;
+  constexpr std::uint32_t one_in = 1024;
+  const std::uint32_t before = known.launches.load(std::memory_order_relaxed);
+  known.launches.store(before + 1, std::memory_order_relaxed);
+  if (before == 0) return false;
+  if (!known.has_enough_samples.load(std::memory_order_relaxed)) {
+    if (known.samples(member) < always_up_to) return true;
+    known.has_enough_samples.store(true, std::memory_order_relaxed);
   }
-  return (launches + 1) % one_in == 0 || known.samples(member) < always_up_to;
+  return before % one_in == one_in - 1;
 }
 
 /// Around a launch: made before it; ends() once it has been made.

@@ -37,13 +37,17 @@ void PageKeeper::free_program() {
 void PageKeeper::release_dead() {
   for (ProcessSlot& slot : page().processes) {
     std::int32_t pid = slot.pid.load();
-    if (pid <= 0 || !is_dead(pid)) continue;
+    if (pid <= 0) continue;
+    const bool has_ended = is_dead(pid);
+    // Others need not wait for its work while the driver ends its context.
+    const bool leaves_work = (slot.streams.load() != 0 || slot.waiting.load() != 0) && is_ending(pid);
+    if (!has_ended && !leaves_work) continue;
     // The keeper's pid in between, so that no process takes the place before its memory is 0.
     if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
-    slot.memory_bytes.store(0);
     slot.streams.store(0);
     slot.waiting.store(0);
-    slot.pid.store(0);
+    if (has_ended) slot.memory_bytes.store(0);
+    slot.pid.store(has_ended ? 0 : pid);
   }
 }
 

@@ -42,7 +42,7 @@ class PageKeeper {
   int descriptor() const { return memory_.descriptor(); }
   /// Releases the program, until a scheduler holds it.
   void free_program();
-  /// Frees the places of processes that have ended without doing so.
+  /// Frees the places of processes that have ended without doing so, and forgets the work of those that are ending.
   void release_dead();
   /// The processes that use CUDA now.
   std::vector<std::int32_t> processes() const;

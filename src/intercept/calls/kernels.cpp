@@ -123,8 +123,10 @@ std::uint64_t KnownLaunch::samples(const Membership& member) const {
 }
 
 std::uint64_t KnownLaunch::predicted_ns(const Membership& member) const {
-  if (const std::uint64_t own = graph_predicted_ns.load(std::memory_order_relaxed)) return own;
   const KernelRecord* found = record(member);
+  if (thing.kind == LaunchKind::Graph || found == nullptr) {
+    if (const std::uint64_t own = graph_predicted_ns.load(std::memory_order_relaxed)) return own;
+  }
   const std::uint64_t predicted = found != nullptr ? found->predicted_ns.load(std::memory_order_relaxed) : 0;
   return predicted != 0 ? predicted : unknown_ns;
 }
@@ -141,8 +143,13 @@ void KnownLaunch::add_sample(const Membership& member, std::uint64_t ns) {
   found->predicted_ns = corrected(found->predicted_ns, ns);
 }
 
-KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, void* caller) {
+std::uint64_t sought_launch(const LaunchedThing& thing) {
   const std::uint64_t hash = hash_of(thing);
+  __builtin_prefetch(&launches[hash % most_launches], 1);
+  return hash;
+}
+
+KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, std::uint64_t hash, void* caller) {
   KnownLaunch& entry = entry_of(thing, hash);
   if (entry.hash.load(std::memory_order_acquire) == hash) [[likely]]
     return &entry;
@@ -164,6 +171,7 @@ void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nod
   if (entry == nullptr) return;
   entry->record_index = record_index_of(member, thing, nodes, caller);
   entry->graph_samples = 0;
+  entry->has_enough_samples = false;
   entry->graph_predicted_ns = 0;
 }
 

@@ -22,15 +22,16 @@ struct LaunchedThing {
 
 constexpr std::uint64_t unknown_ns = 10'000;
 
+/// What an ordinary launch reads of it is in one cache line: a program's own work leaves little of this in a cache.
 struct KnownLaunch {
   alignas(64) std::atomic<std::uint64_t> hash;  ///< 0: empty
   LaunchedThing thing;
   std::atomic<std::int32_t> record_index;  ///< into ProgramPage::kernels; -1: the page is full
+  std::atomic<std::uint32_t> launches;     ///< of this process; threads at the same time may count as one
+  std::atomic<bool> has_enough_samples;    ///< only one in many launches is timed from then on
   /// Graphs with equal numbers of nodes share a record, but each is predicted by its samples alone.
   std::atomic<std::uint32_t> graph_samples;
   std::atomic<std::uint64_t> graph_predicted_ns;
-  /// The first launch is not timed: with it the driver loads the kernel's code, which takes a hundred times as long.
-  std::atomic<bool> was_launched;
 
   programs::KernelRecord* record(const Membership& member) const {
     const std::int32_t index = record_index.load(std::memory_order_relaxed);
@@ -41,8 +42,12 @@ struct KnownLaunch {
   void add_sample(const Membership& member, std::uint64_t ns);
 };
 
-/// `caller`: an address in the library that launches it. nullptr where this process has launched too many kernels.
-KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, void* caller);
+/// Where to look for it. The processor fetches that place meanwhile.
+std::uint64_t sought_launch(const LaunchedThing& thing);
+
+/// `hash`: sought_launch()'s result. `caller`: an address in the library that launches it. nullptr where this process
+/// has launched too many kernels.
+KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, std::uint64_t hash, void* caller);
 
 /// A graph that has been instantiated; its handle may have been another graph's before.
 void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller);

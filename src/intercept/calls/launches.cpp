@@ -37,9 +37,13 @@ void count_launch(const Membership& member, KnownLaunch* known, StreamWords& wor
   read_samples(member);
 }
 
-std::uint64_t launches_so_far(const Membership& member, const KnownLaunch& known) {
-  const programs::KernelRecord* record = known.record(member);
-  return record != nullptr ? record->launches.load(std::memory_order_relaxed) : 0;
+/// What count_launch() writes comes into the cache while the driver launches, instead of one after the other behind it.
+void fetch_counts(const Membership& member, const KnownLaunch* known, const StreamWords& words) {
+  __builtin_prefetch(&words.progress->launched, 1);
+  const programs::KernelRecord* record = known != nullptr ? known->record(member) : nullptr;
+  if (record == nullptr) return;
+  __builtin_prefetch(&record->launches, 1);
+  __builtin_prefetch(&record->predicted_ns);
 }
 
 /// `stream` as `named` names it; `launch` makes the launch, and its result is passed on.
@@ -47,10 +51,14 @@ template <class Launch>
 CUresult launched(const LaunchedThing& thing, CUstream stream, void* caller, const Launch& launch) {
   const Membership* member = this_member();
   if (member == nullptr || is_captured(stream)) return launch();
-  KnownLaunch* known = known_launch(*member, thing, caller);
+  const std::uint64_t hash = sought_launch(thing);
+  __builtin_prefetch(&member->page->lease);
+  __builtin_prefetch(&member->slot->launches, 1);
   StreamWords& words = words_of(*member, stream);
+  KnownLaunch* known = known_launch(*member, thing, hash, caller);
+  fetch_counts(*member, known, words);
   pass_gate(*member, words, stream);
-  const bool is_wanted = known != nullptr && is_sampled(*member, *known, launches_so_far(*member, *known));
+  const bool is_wanted = known != nullptr && is_sampled(*member, *known);
   Sample sample(*member, known, stream, is_wanted);
   const CUresult result = launch();
   if (result != CUDA_SUCCESS) return result;

@@ -3,8 +3,9 @@
 // itself, and one that arrives with a higher priority takes it over at block boundary. Equal priorities are served in
 // order of arrival, each to its end.
 //
-// Options: leftover=yes lets the others use, in order of priority, the SMs that are free once all higher-ranked
-// launches have started their last block; a GPU of the paper's time could not do that for other processes.
+// Options: queue_gets_leftover=yes lets the others use, in order of priority, the SMs that are free once all
+// higher-ranked launches have started their last block; a GPU of the paper's time could not do that for other
+// processes.
 //
 // Suits: few urgent applications among patient ones. Fails: low priorities starve while higher ones keep arriving.
 #include <algorithm>
@@ -18,8 +19,9 @@ namespace {
 class EffishaStatic : public Policy {
  public:
   explicit EffishaStatic(const PolicyOptions& options)
-      : leftover_(options.word("leftover", "may the others have the SM room that the current application leaves",
-                               {"no", "yes"}) == "yes") {}
+      : queue_gets_leftover_(options.word("queue_gets_leftover",
+                                          "may the others have the SM room that the current application leaves",
+                                          {"no", "yes"}) == "yes") {}
 
   void observe(const Event& event, const State& state) override { requests_.observe(event, state); }
 
@@ -31,7 +33,7 @@ class EffishaStatic : public Policy {
     std::ranges::stable_sort(order, [](const Request* left, const Request* right) {
       return left->priority != right->priority ? left->priority > right->priority : left->arrival < right->arrival;
     });
-    if (!leftover_) order.resize(1);
+    if (!queue_gets_leftover_) order.resize(1);
     Plan plan;
     for (const Request* request : order) add_shares(plan, *request, state);
     return plan;
@@ -39,7 +41,7 @@ class EffishaStatic : public Policy {
 
  private:
   Requests requests_;
-  bool leftover_;
+  bool queue_gets_leftover_;
 };
 
 }  // namespace

@@ -32,9 +32,8 @@ class EffishaDynamic : public Policy {
                                          {"inactive", "active"}) == "active"
                                 ? TimeSlice::Queue::Active
                                 : TimeSlice::Queue::Inactive),
-        queue_gets_leftover_(options.word("queue_gets_leftover",
-                                          "may the others have the SM room that the current application leaves",
-                                          {"no", "yes"}) == "yes") {}
+        leftover_(options.word("queue_gets_leftover", "may the others have the SM room that the current one leaves",
+                               {"no", "yes"}) == "yes") {}
 
   void check(const Application& application) const override {
     if (application.priority >= 0 && application.priority <= most_priority) return;
@@ -56,7 +55,7 @@ class EffishaDynamic : public Policy {
     add_shares(plan, slices_.current_request(), state);
     plan.wake_at = slice_end();
     for (const RequestId other : slices_.waiting(state.now())) {
-      if (queue_gets_leftover_) add_shares(plan, slices_.request(other), state);
+      if (leftover_) add_shares(plan, slices_.request(other), state);
       if (const auto at = may_preempt_at(slices_.slice(other))) plan.wake_at = std::min(*plan.wake_at, *at);
     }
     return plan;
@@ -89,7 +88,7 @@ class EffishaDynamic : public Policy {
   bool ageing_preempts_;
   bool slice_grows_;
   TimeSlice::Queue queue_of_preempted_;
-  bool queue_gets_leftover_;
+  bool leftover_;
 };
 
 }  // namespace

@@ -19,9 +19,8 @@ namespace {
 class EffishaStatic : public Policy {
  public:
   explicit EffishaStatic(const PolicyOptions& options)
-      : queue_gets_leftover_(options.word("queue_gets_leftover",
-                                          "may the others have the SM room that the current application leaves",
-                                          {"no", "yes"}) == "yes") {}
+      : leftover_(options.word("queue_gets_leftover", "may the others have the SM room that the current one leaves",
+                               {"no", "yes"}) == "yes") {}
 
   void observe(const Event& event, const State& state) override { requests_.observe(event, state); }
 
@@ -33,7 +32,7 @@ class EffishaStatic : public Policy {
     std::ranges::stable_sort(order, [](const Request* left, const Request* right) {
       return left->priority != right->priority ? left->priority > right->priority : left->arrival < right->arrival;
     });
-    if (!queue_gets_leftover_) order.resize(1);
+    if (!leftover_) order.resize(1);
     Plan plan;
     for (const Request* request : order) add_shares(plan, *request, state);
     return plan;
@@ -41,7 +40,7 @@ class EffishaStatic : public Policy {
 
  private:
   Requests requests_;
-  bool queue_gets_leftover_;
+  bool leftover_;
 };
 
 }  // namespace

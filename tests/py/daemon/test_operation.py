@@ -172,7 +172,7 @@ def test_a_window_ends_after_it_began(called):
 
 def test_no_server(call, monkeypatch, tmp_path):
     monkeypatch.setenv("GPUSHARE_SOCKET", str(tmp_path / "none"))
-    for line in ("status", "top --once", "policy fifo", "priority a 1", "trace --last 1 -o x"):
+    for line in ("status", "top --once", "set-policy fifo", "set-priority a 1", "trace --last 1 -o x"):
         assert "no server at" in call(*line.split(), code=2).stderr
 
 

@@ -114,8 +114,8 @@ plt.show()
 # ## Copies in pieces
 #
 # A copy of 1 GB takes 18 ms on an H100, and blocks all other copies meanwhile. In pieces, other copies can run in
-# between. Each piece has the latency of a copy: `bandwidth_loss_share` is the share of the bandwidth that may be lost to
-# it, and determines the size of pieces. Eight applications of 1 MB arrive while a large one copies:
+# between. Each piece has the latency of a copy: `bandwidth_loss_share` is the share of the bandwidth that may be lost
+# to it, and determines the size of pieces. Eight applications of 1 MB arrive while a large one copies:
 
 # %%
 workload = small_behind_large()

@@ -100,9 +100,9 @@ for policy in ("effisha-static", "effisha-dynamic"):
 # %%
 variants = [
     "effisha-dynamic:ageing=waits",
-    "effisha-dynamic:evicted=active",
+    "effisha-dynamic:queue_of_preempted=active",
     "effisha-dynamic:slice=static",
-    "effisha-dynamic:leftover=yes",
+    "effisha-dynamic:queue_gets_leftover=yes",
 ]
 result = gs.compare(busy(1), ["fifo", "effisha-static", "effisha-dynamic", *variants], device=K40M)
 names = [application.name for application in busy(1).applications]

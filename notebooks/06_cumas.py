@@ -114,14 +114,14 @@ plt.show()
 # ## Copies in pieces
 #
 # A copy of 1 GB takes 18 ms on an H100, and blocks all other copies meanwhile. In pieces, other copies can run in
-# between. Each piece has the latency of a copy: `loss` is the share of the bandwidth that may be lost to it, and
-# determines the size of pieces. Eight applications of 1 MB arrive while a large one copies:
+# between. Each piece has the latency of a copy: `bandwidth_loss_share` is the share of the bandwidth that may be lost
+# to it, and determines the size of pieces. Eight applications of 1 MB arrive while a large one copies:
 
 # %%
 workload = small_behind_large()
 rows = {}
 for loss in (None, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4):
-    policy = f"cumas:pieces=short:loss={loss}+fifo" if loss else "cumas:pieces=no+fifo"
+    policy = f"cumas:pieces=short:bandwidth_loss_share={loss}+fifo" if loss else "cumas:pieces=no+fifo"
     run = gs.run(workload, policy, device=H100)
     times_us = small_us(run)
     rows[f"{loss:.0%}" if loss else "whole copies"] = {

@@ -119,7 +119,7 @@ plt.show()
 #
 # ## Another policy, while both run
 #
-# Both programs continue. `gpushare policy srtf` in a terminal does the same; SRTF lets the launch with the shortest
+# Both programs continue. `gpushare set-policy srtf` in a terminal does the same; SRTF lets the launch with the shortest
 # remaining time go first, and learns these times from the first blocks of each.
 
 # %%

@@ -28,11 +28,13 @@ LOSSES = (0.02, 0.05, 0.1, 0.2)
 ORDERINGS = {
     "streams (fifo)": "fifo",
     "whole copies": "cumas+fifo",
-    **{f"pieces, {loss:.0%} lost": f"cumas:pieces=short:loss={loss}+fifo" for loss in LOSSES},
+    **{f"pieces, {loss:.0%} lost": f"cumas:pieces=short:bandwidth_loss_share={loss}+fifo" for loss in LOSSES},
     **{
-        f"pieces of {megabytes} MB, {depth} at a time": f"cumas:pieces=short:piece_mb={megabytes}:depth={depth}+fifo"
+        f"pieces of {megabytes} MB, {at_a_time} at a time": (
+            f"cumas:pieces=short:piece_mb={megabytes}:pieces_at_a_time={at_a_time}+fifo"
+        )
         for megabytes in (4, 1)
-        for depth in (1, 2, 3)
+        for at_a_time in (1, 2, 3)
     },
 }
 

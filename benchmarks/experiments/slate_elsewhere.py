@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 POLICIES_ON_A_GPU = POLICIES | {
     TIME_SLICING: "hardware-serial",
     MPS: "hardware-streams",
-    WHOLE: "slate:rest=leftover:whole_up_to_ns=8e6",
+    WHOLE: "slate:queue_gets_leftover=yes:whole_up_to_ns=8e6",
 }
 """On a GPU the baselines are the hardware's own: streams of one process share it as MPS lets several processes do.
 Launches left whole are originals, and are not resized."""

@@ -25,7 +25,7 @@ SEED = 17
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds this part's options."""
     parser.add_argument("--min-speed-kernels", default=",".join(TWENTY), help="kernels of the suite, with commas")
-    parser.add_argument("--min-speed-policies", default="auto,mix:caution=no")
+    parser.add_argument("--min-speed-policies", default="auto,mix:equal_start=no")
     parser.add_argument(
         "--min-speeds", default=",".join(map(str, MIN_SPEEDS)), help="least speeds of the first of two; 0: none"
     )

@@ -23,7 +23,7 @@ PAIRS = (
 )  # fmt: skip
 """Drawn from the pairs that can share an SM and have at least one kernel beyond the twenty of `companies`, on which
 `mix` was tuned."""
-POLICIES = ("mix", "mix:caution=no")
+POLICIES = ("mix", "mix:equal_start=no")
 WITHIN = 0.97
 
 

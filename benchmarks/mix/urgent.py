@@ -18,7 +18,7 @@ from .place import Place, RealPlace
 
 LONG = ("triad", "stencil_2d", "mandelbrot", "matrix_product", "nbody", "spmv_csr")
 SHORT = ("reduction", "triad")
-POLICIES = ("fifo", "srtf", "effisha-static", "auto:reserve=0", "auto", "auto:reserve=0.3")
+POLICIES = ("fifo", "srtf", "effisha-static", "auto:reserve_share=0", "auto", "auto:reserve_share=0.3")
 HARDWARE = ("hardware-streams", "hardware-priority")
 SEED = 11
 

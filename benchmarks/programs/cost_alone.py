@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.programs.running import TRAINING, Answering, answering, page_without_server, server_for, write
 
-POLICY = "effisha-static:leftover=yes"
+POLICY = "effisha-static:queue_gets_leftover=yes"
 WAYS = ("alone", "library", "page", "run", "beside")
 """Without gpushare; the library that passes calls on; with a page, but no server; ``gpushare run`` with a server; the
 same with another program at the server that does nothing."""

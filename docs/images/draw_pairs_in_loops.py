@@ -15,7 +15,7 @@ from scatter import scatter
 FOLDER = Path(__file__).parent
 RECORDINGS = FOLDER.parents[1] / "tests" / "data" / "gpu_companies"
 LOOPS = {"loops of 150 ms": "loops_150ms", "loops of 600 ms": "loops_600ms"}
-EVEN, STREAMS, GREEN = "even:whole_up_to_us=2000", "hardware-streams", "green-contexts:66,66"
+EVEN, STREAMS, GREEN = "even:whole_up_to_ns=2e6", "hardware-streams", "green-contexts:66,66"
 PANELS = {
     "even, short launches left whole": [EVEN],
     "the better of streams and equal green contexts": [STREAMS, GREEN],

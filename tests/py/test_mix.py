@@ -58,7 +58,7 @@ def test_options_are_checked() -> None:
     for policy, named in (
         ("mix:min_speed=2", ("min_speed", "0..1")),
         ("auto:antt=0.5", ("antt", "1..")),
-        ("auto:reserve=1", ("reserve", "0..0.9")),
+        ("auto:reserve_share=1", ("reserve_share", "0..0.9")),
         ("fair:period_ns=1000", ("period_ns", "10000..")),
         ("edf:min_speed=0.1", "min_speed"),
     ):

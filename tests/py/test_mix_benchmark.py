@@ -34,7 +34,7 @@ def test_the_best_of_a_sweep_is_among_what_was_swept(sweep):
 
 def test_a_line_for_each_policy_says_how_often_it_is_near_the_best(sweep):
     by_pair, in_short, _, _ = sweep
-    assert [(row["policy"], row["pairs"]) for row in in_short["rows"]] == [("mix", 2), ("mix:caution=no", 2)]
+    assert [(row["policy"], row["pairs"]) for row in in_short["rows"]] == [("mix", 2), ("mix:equal_start=no", 2)]
     for row in in_short["rows"]:
         shares = [each[f"{row['policy']} / best of all"] for each in by_pair["rows"]]
         assert row["least"] == min(shares)

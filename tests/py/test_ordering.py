@@ -46,7 +46,7 @@ def test_arrival_is_no_ordering(three):
         ("cumas:pieces=fast+fifo", ("pieces", "short", "urgent", "fast")),
         ("cumas:objective=weighted:pieces=fast+fifo", ("pieces", "short", "urgent", "fast")),
         ("cumas:piece_mb=0+fifo", ("piece_mb", "1e-06..1e+06", 0)),
-        ("cumas:loss=1+fifo", ("loss", "0.001..0.9", 1)),
+        ("cumas:bandwidth_loss_share=1+fifo", ("bandwidth_loss_share", "0.001..0.9", 1)),
         ("cumas:search_ns=0+fifo", ("search_ns", "1000..1e+12", 0)),
         ("arrival:pieces=short+fifo", "pieces"),
     ],
@@ -97,7 +97,7 @@ def test_an_ordering_for_turnaround_has_pieces():
 
 
 def test_larger_pieces_cost_less_and_wait_longer():
-    times = [turnaround_ms(f"cumas:pieces=short:loss={loss}+fifo") for loss in (0.2, 0.05, 0.01)]
+    times = [turnaround_ms(f"cumas:pieces=short:bandwidth_loss_share={loss}+fifo") for loss in (0.2, 0.05, 0.01)]
     assert times[0][1] < times[1][1] < times[2][1]
     assert times[0][0] > times[1][0] > times[2][0]
 

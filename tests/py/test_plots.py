@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plots: what is drawn equals the data, names are taken literally, nothing overlaps."""
 
+import inspect
 import itertools
 
 import matplotlib as mpl
@@ -9,6 +10,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
+from gpushare.plots import registry
 from gpushare.plots.labels import label_points, overlap, spread_apart
 from gpushare.plots.palette import application_colours
 from gpushare.plots.policies import draw_policies
@@ -251,10 +253,19 @@ def test_applications_has_a_row_per_application(pair):
 def test_every_plot_draws_on_given_axes(pair):
     from matplotlib import pyplot
 
-    plots = [pair.plot.timeline, pair.plot.staircase, pair.plot.tradeoff, pair.plot.policies, pair.plot.applications]
-    for plot in [*plots, pair.run().plot.timeline, pair.run().plot.staircase]:
-        _, ax = pyplot.subplots()
-        assert plot(ax=ax) is ax
+    for plots in (pair.plot, pair.run().plot):
+        for name in registry.names(plots):
+            _, ax = pyplot.subplots()
+            assert getattr(plots, name)(ax=ax) is ax
+
+
+def test_plots_of_a_run_are_also_plots_of_a_result(pair):
+    of_run = registry.names(pair.run().plot)
+    assert {"timeline", "staircase"} <= set(of_run)
+    assert {*of_run, "tradeoff"} <= set(registry.names(pair.plot))
+    for name in of_run:
+        parameters = list(inspect.signature(getattr(pair.plot, name)).parameters)
+        assert parameters == ["policy", "workload", *inspect.signature(getattr(pair.run().plot, name)).parameters]
 
 
 @pytest.mark.parametrize("draw", [draw_tradeoff, draw_policies])

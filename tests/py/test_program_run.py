@@ -376,7 +376,7 @@ def test_an_ordinary_program_and_a_script_of_one_escape_nothing(tmp_path):
 
 
 def test_a_program_that_is_held_for_long_does_not_end_the_server(place):
-    server = place.serve("effisha-static:leftover=yes", watchdog_seconds=0.2)
+    server = place.serve("effisha-static:queue_gets_leftover=yes", watchdog_seconds=0.2)
     background = place.start("--name", "background")
     background.send(f"launch kernel {ENDLESS} 20")
     until(lambda: place.applications()["background"].get("started"))

@@ -27,8 +27,8 @@ COMMANDS = {
     "serve": "gpushare.cli.serve:serve",
     "status": "gpushare.cli.server:status",
     "top": "gpushare.cli.server:top",
-    "policy": "gpushare.cli.server:policy",
-    "priority": "gpushare.cli.server:priority",
+    "set-policy": "gpushare.cli.server:set_policy",
+    "set-priority": "gpushare.cli.server:set_priority",
     "trace": "gpushare.cli.server:trace",
 }
 """By name the module and the function of each command."""

@@ -124,13 +124,13 @@ def _table(found: dict[str, Any]) -> Any:
 @socket_option()
 @device_option()
 @json_option()
-def policy(name: str, socket: Path | None, device: str | None, as_json: bool) -> None:
+def set_policy(name: str, socket: Path | None, device: str | None, as_json: bool) -> None:
     """Change the policy of a server.
 
     \b
     Examples:
-      gpushare policy srtf
-      gpushare policy mix:min_speed=0.3
+      gpushare set-policy srtf
+      gpushare set-policy mix:min_speed=0.3
     """
     with _connected(socket, device) as session:
         session.set_policy(name)
@@ -143,13 +143,13 @@ def policy(name: str, socket: Path | None, device: str | None, as_json: bool) ->
 @socket_option()
 @device_option()
 @json_option()
-def priority(application: str, priority: int, socket: Path | None, device: str | None, as_json: bool) -> None:
+def set_priority(application: str, priority: int, socket: Path | None, device: str | None, as_json: bool) -> None:
     """Change the priority of an application, named as in gpushare status.
 
     \b
     Examples:
-      gpushare priority alice 5
-      gpushare priority alice@3 -1
+      gpushare set-priority alice 5
+      gpushare set-priority alice@3 -1
     """
     with _connected(socket, device) as session:
         name = session.set_priority(application, priority)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpushare.plots.axes import axes_or_new, clean, readable_ticks
 from gpushare.plots.palette import FAINT, policy_styles
+from gpushare.plots.registry import plot_of_result
 from gpushare.results.words import made_on, metric_named, plain, scaled, shortened
 
 if TYPE_CHECKING:
@@ -25,8 +26,12 @@ def applications_size(result: Result) -> tuple[float, float]:
     return 8.5, min(max(2.8, 1.6 + 0.42 * len(names)), 14.0)
 
 
+@plot_of_result
 def draw_applications(result: Result, metric: str = "ntt", ax: Axes | None = None) -> Axes:
-    """Draws one row per application, one point per policy, and returns the axes; times in µs or ms by magnitude."""
+    """``ntt`` (slowdown) or ``turnaround_ns`` per application and policy: a row per application.
+
+    Times in µs or ms by magnitude.
+    """
     what = metric_named(metric, KNOWN)
     ax = axes_or_new(ax, *applications_size(result))
     logs = np.log(result.to_pandas().groupby(["application", "policy"], sort=False)[metric].median())

@@ -12,6 +12,7 @@ from gpushare.extras import pandas as pd
 from gpushare.plots.axes import axes_or_new, clean, figure_of, readable_ticks
 from gpushare.plots.labels import spread_apart
 from gpushare.plots.palette import FAINT, INK, policy_styles
+from gpushare.plots.registry import plot_of_result
 from gpushare.results.ranking import best_of, realizable
 from gpushare.results.result import GEOMEAN_COLUMNS, known_among
 from gpushare.results.words import Metric, made_on, metric_named, number, plain, scaled, shortened
@@ -33,8 +34,12 @@ def policies_size(result: Result) -> tuple[float, float]:
     return min(max(6.5, 3.0 + 0.17 * workloads), 16.0), 5.4
 
 
+@plot_of_result
 def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -> Axes:
-    """Draws one metric for all policies and workloads and returns the axes; times in µs or ms by magnitude."""
+    """One metric (a column of :meth:`Result.metrics`) for every policy and workload, and the means.
+
+    Times in µs or ms by magnitude.
+    """
     per_workload = result.per_workload()
     what = metric_named(metric, known_among(KNOWN, per_workload))
     ax = axes_or_new(ax, *policies_size(result))

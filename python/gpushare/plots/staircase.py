@@ -12,6 +12,7 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.plots.axes import axes_or_new, clean
 from gpushare.plots.palette import FAINT, INK
+from gpushare.plots.registry import plot_of_run
 from gpushare.results.words import duration, plain, shortened, time_unit
 
 if TYPE_CHECKING:
@@ -93,8 +94,19 @@ def staircase(run: Run, sm: int = 0, application: str | None = None) -> Staircas
     return Staircase(first["application"], first["kernel"], residency, starts, ends)
 
 
+@plot_of_run
 def draw_staircase(run: Run, sm: int = 0, application: str | None = None, ax: Axes | None = None) -> Axes:
-    """Draws one row per block, ordered by end time, and returns the axes; time in µs or ms by magnitude."""
+    """The blocks of one launch on one SM by end time (SRTF Figs. 2, 3, 5), a linear fit, and Eq. 1.
+
+    Args:
+        run: the run.
+        sm: number of the SM, from 0.
+        application: its first launch there is drawn; by default that of the first application on this SM.
+        ax: the axes to draw on; by default those of a new figure. Time in µs or ms by magnitude.
+
+    Raises:
+        InvalidInput: there is no such SM or application, or it had no block there.
+    """
     stairs = staircase(run, sm, application)
     ax = axes_or_new(ax, 8.0, 5.2)
     last = max(stairs.runtime_ns, stairs.predicted_ns, stairs.fitted_ns or 0)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpushare.plots.axes import axes_or_new, clean
+from gpushare.plots.registry import plot_of_run
 from gpushare.results.words import time_unit
 
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ STATES = {"PREP": "#DDDDDD", "READY": "#F0C987", "TORUN": "#56B4E9", "RUNNING": 
 """Colours by state; DONE has no length."""
 
 
-def draw_states(run: Run, ax: Axes | None) -> Axes:
-    """One lane per application."""
+@plot_of_run
+def draw_states(run: Run, ax: Axes | None = None) -> Axes:
+    """The states of launches (:meth:`gpushare.Run.kernel_states`), one lane per application."""
     spans = run.kernel_states()
     names = [application.name for application in run.workload.applications]
     scale, unit = time_unit(run.record.makespan)

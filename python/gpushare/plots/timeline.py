@@ -10,6 +10,8 @@ import numpy as np
 from gpushare.plots.axes import axes_or_new, clean
 from gpushare.plots.launches import NOTE, launch_spans
 from gpushare.plots.palette import INK
+from gpushare.plots.palette import colours as colours_of
+from gpushare.plots.registry import plot_of_run
 from gpushare.plots.residency import Residency, binned, residency
 from gpushare.results.words import plain, shortened, time_unit
 
@@ -43,8 +45,19 @@ def _lane_height(sms: int) -> float:
     return 1.0 if sms <= DRAWN_AS_STEPS[0] else THIN
 
 
-def draw_timeline(run: Run, colours: dict[str, str], ax: Axes | None = None) -> Axes:
-    """Draws the run and returns the axes; time in µs or ms by magnitude."""
+@plot_of_run
+def draw_timeline(run: Run, ax: Axes | None = None, colours: dict[str, str] | None = None) -> Axes:
+    """The use of the SMs over time.
+
+    One lane per application (arrival to end), per copy engine in use, and per SM; the filled part of an SM's lane is
+    the part of its maximum residency in use. Time in µs or ms by magnitude.
+
+    Args:
+        run: the run.
+        ax: the axes to draw on; by default those of a new figure.
+        colours: a colour by the name of each application.
+    """
+    colours = colours or colours_of(each.name for each in run.workload.applications)
     ax = axes_or_new(ax, *timeline_size(run))
     scale, unit = time_unit(run.record.makespan)
     shades = [colours[application.name] for application in run.workload.applications]

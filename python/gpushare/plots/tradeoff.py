@@ -12,6 +12,7 @@ from gpushare.extras import pandas as pd
 from gpushare.plots.axes import axes_or_new, clean, figure_of, readable_ticks
 from gpushare.plots.labels import label_points
 from gpushare.plots.palette import FAINT, policy_styles
+from gpushare.plots.registry import plot_of_result
 from gpushare.results.result import GEOMEAN_COLUMNS, known_among
 from gpushare.results.words import Metric, made_on, metric_named, scaled
 
@@ -26,8 +27,12 @@ WORTH_A_LOGARITHM = 4.0
 """Ratio of the largest to the smallest value above which an axis is logarithmic."""
 
 
+@plot_of_result
 def draw_tradeoff(result: Result, x: str = "antt", y: str = "stp", ax: Axes | None = None) -> Axes:
-    """Draws one labelled point per policy and returns the axes; times in µs or ms by magnitude."""
+    """One labelled point per policy on two metrics (columns of :meth:`Result.metrics`); bars span the repeats.
+
+    Times in µs or ms by magnitude.
+    """
     known = known_among(KNOWN, result.metrics())
     metrics = metric_named(x, known), metric_named(y, known)
     ax = axes_or_new(ax, 7.0, 5.0)

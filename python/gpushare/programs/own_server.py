@@ -42,7 +42,7 @@ def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Se
         if policy is not None:
             raise InvalidInput(
                 f"the server at {path} has a policy already: leave --policy out, or change it for all of its programs "
-                f"with gpushare policy {policy} --device {PROGRAMS}"
+                f"with gpushare set-policy {policy} --device {PROGRAMS}"
             )
         return path, trusted
     _start(path, policy or DEFAULT_POLICY)

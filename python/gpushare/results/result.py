@@ -15,7 +15,7 @@ from gpushare.providers import provided
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:
-    from gpushare.reports.plot import ResultPlots
+    from gpushare.plots.registry import ResultPlots
 
 GEOMEAN_COLUMNS = ["stp", "antt", "strictf"]
 """Ratios; their mean over workloads is geometric, as in the papers."""
@@ -142,7 +142,7 @@ class Result:
 
     @property
     def plot(self) -> ResultPlots:
-        """Plots: ``plot.timeline(policy)``, ``staircase(policy, sm)``, ``tradeoff(x, y)``, ``policies(metric)``."""
+        """Plots, such as ``plot.tradeoff("antt", "stp")``; ``help(result.plot)`` lists them."""
         plots: ResultPlots = provided("result_plots")(self)
         return plots
 

@@ -19,7 +19,7 @@ from gpushare.results.kernel_states import kernel_states, preemptions
 from gpushare.results.measured import Measured
 
 if TYPE_CHECKING:
-    from gpushare.reports.plot import RunPlots
+    from gpushare.plots.registry import RunPlots
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ class Run:
 
     @property
     def plot(self) -> RunPlots:
-        """Plots of this run: ``plot.timeline()``, ``plot.staircase(sm=0)``."""
+        """Plots of this run, such as ``plot.timeline()``; ``help(run.plot)`` lists them."""
         plots: RunPlots = provided("run_plots")(self)
         return plots
 

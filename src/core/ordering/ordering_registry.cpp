@@ -40,10 +40,11 @@ ReorderWindow::Settings window_settings(const PolicyOptions& options) {
   const double memory_gb =
       options.number("memory_gb", "device memory in 10^9 bytes for what tasks copy; 0: no limit", 0, 0, 1e6);
   if (memory_gb > 0) window.memory_limit = Bytes{std::llrint(memory_gb * 1e9)};
-  window.carries_over =
-      options.word("carry", "does the order take into account what the previous window has left on the engines",
-                   {"yes", "no"}) == "yes";
-  window.limits.nodes = options.whole("nodes", "steps of a search, after which the best order so far is taken",
+  window.assumes_idle_engines =
+      options.word("assume_idle_engines",
+                   "is the order found as if the previous window had left no work on the engines",
+                   {"no", "yes"}) == "yes";
+  window.limits.nodes = options.whole("search_steps", "steps of a search, after which the best order so far is taken",
                                       1'000'000, 1, 1'000'000'000'000);
   return window;
 }
@@ -63,15 +64,15 @@ WindowOrdering::Settings settings_of(const PolicyOptions& options) {
 /// Sizes of pieces depend on the device, which is not part of the name.
 struct PieceOptions {
   CutIn cut_in = CutIn::None;
-  double loss = 0;
-  Bytes size{};  // 0: by the loss
+  double bandwidth_loss = 0;
+  Bytes size{};  // 0: by the loss of bandwidth
   int at_a_time = 1;
 
   CopyPieces on(const Device& device) const {
     if (size.count > 0) return {.cut_in = cut_in, .to_device = size, .to_host = size, .at_a_time = at_a_time};
     return {.cut_in = cut_in,
-            .to_device = TransferTime(device.to_device).piece_losing(loss),
-            .to_host = TransferTime(device.to_host).piece_losing(loss),
+            .to_device = TransferTime(device.to_device).piece_losing(bandwidth_loss),
+            .to_host = TransferTime(device.to_host).piece_losing(bandwidth_loss),
             .at_a_time = at_a_time};
   }
 };
@@ -82,13 +83,16 @@ PieceOptions piece_options(const PolicyOptions& options, bool is_for_turnaround)
       "which copies may go between the pieces of a large one: shorter ones, those of a higher priority, or none";
   const std::string cut_in = is_for_turnaround ? options.word("pieces", meaning, {"short", "no", "urgent"})
                                                : options.word("pieces", meaning, {"no", "short", "urgent"});
-  const double megabytes = options.number("piece_mb", "size of a piece in 10^6 bytes; left out: by loss", 0, 1e-6, 1e6);
+  const double megabytes =
+      options.number("piece_mb", "size of a piece in 10^6 bytes; left out: by bandwidth_loss_share", 0, 1e-6, 1e6);
   return {.cut_in = cut_in == "no"      ? CutIn::None
                     : cut_in == "short" ? CutIn::Shorter
                                         : CutIn::Urgent,
-          .loss = options.number("loss", "share of the bandwidth that pieces may cost", 0.02, 0.001, 0.9),
+          .bandwidth_loss =
+              options.number("bandwidth_loss_share", "share of the bandwidth that pieces may cost", 0.02, 0.001, 0.9),
           .size = Bytes{std::llrint(megabytes * 1e6)},
-          .at_a_time = static_cast<int>(options.whole("depth", "pieces that an engine has at a time", 1, 1, 16))};
+          .at_a_time =
+              static_cast<int>(options.whole("pieces_at_a_time", "pieces that an engine has at a time", 1, 1, 16))};
 }
 
 struct Read {

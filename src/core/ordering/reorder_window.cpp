@@ -77,7 +77,7 @@ void ReorderWindow::order(const EnginesState& engines, Time now) {
   if (settings_.stopwatch) limits.stop = settings_.stopwatch();
   searched_at_ = now;
   latest_ = solver_->order({.tasks = tasks,
-                            .engines = settings_.carries_over ? engines : EnginesState{},
+                            .engines = settings_.assumes_idle_engines ? EnginesState{} : engines,
                             .memory_limit = settings_.memory_limit,
                             .objective = settings_.objective},
                            limits);

@@ -28,7 +28,7 @@ class ReorderWindow {
     std::size_t size = 8;  ///< the paper's: as many as the hardware of its time had queues
     Objective objective = Objective::Makespan;
     Bytes memory_limit = no_memory_limit;
-    bool carries_over = true;  ///< the order takes into account what the previous window has left
+    bool assumes_idle_engines = false;  ///< the order ignores what the previous window has left on the engines
     SearchLimits limits{};
     /// Starts a time limit of a search; the result tests whether it is over. Empty: no limit in time, as where time is
     /// simulated.

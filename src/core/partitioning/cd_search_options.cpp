@@ -35,18 +35,18 @@ CdSearchOptions cd_search_options(const PolicyOptions& options) {
   const Duration window =
       options.duration("window_ns", "length of a warm-up and of a measurement; left out: 20,000 cycles, at least 25 us",
                        Duration(0), Duration(1000), Duration(1'000'000'000));
-  return {.search = {.mode = mode == "auto"    ? SearchMode::Auto
-                             : mode == "power" ? SearchMode::Power
-                                               : SearchMode::Performance,
-                     .need = {.step = static_cast<int>(options.whole(
-                                  "step", "SMs stalled at a time; left out: a twelfth of the SMs", 0, 1, 1000)),
-                              .loss = options.number("loss", "percent of the rate on an even part that may be lost", 5,
-                                                     0, 100) /
-                                      100}},
-          .classes = profile == "on-line"    ? ClassBy::StallTest
-                     : profile == "off-line" ? ClassBy::ProfiledScaling
-                                             : ClassBy::ProfiledBandwidth,
-          .window = window};
+  return {
+      .search = {.mode = mode == "auto"    ? SearchMode::Auto
+                         : mode == "power" ? SearchMode::Power
+                                           : SearchMode::Performance,
+                 .need = {.step = static_cast<int>(options.whole(
+                              "step", "SMs stalled at a time; left out: a twelfth of the SMs", 0, 1, 1000)),
+                          .rate_loss = options.number(
+                              "rate_loss_share", "share of the rate on an even part that may be lost", 0.05, 0, 1)}},
+      .classes = profile == "on-line"    ? ClassBy::StallTest
+                 : profile == "off-line" ? ClassBy::ProfiledScaling
+                                         : ClassBy::ProfiledBandwidth,
+      .window = window};
 }
 
 std::optional<BoundBy> profiled_intensity(const State& state, ApplicationId application, ClassBy by) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of cd-search: mode=auto|performance|power; profile=on-line|off-line|equations; step=SMs
-// stalled at a time; loss=percent of the rate on an even part that may be lost; window_ns=length of a warm-up and of a
-// profile.
+// stalled at a time; rate_loss_share=share of the rate on an even part that may be lost; window_ns=length of a warm-up
+// and of a profile.
 #pragma once
 
 #include "core/engine/state.hpp"

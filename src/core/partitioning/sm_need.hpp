@@ -8,8 +8,8 @@
 namespace gpushare {
 
 struct SmNeedOptions {
-  int step = 2;        ///< SMs stalled at a time
-  double loss = 0.05;  ///< of the rate, that is accepted
+  int step = 2;             ///< SMs stalled at a time
+  double rate_loss = 0.05;  ///< share of the rate that may be lost
 };
 
 class SmNeed {
@@ -31,7 +31,7 @@ class SmNeed {
   /// where caches were cold.
   bool keeps(double rate) {
     rate_ = std::max(rate_, rate);
-    return rate >= (1 - options_.loss) * rate_;
+    return rate >= (1 - options_.rate_loss) * rate_;
   }
   void settle(int sms) {
     sms_ = sms;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Co-running or serial execution, whichever promises more: a residency mix or an SM partition (mix.cpp) where its
 // predicted throughput is at least 1.02 times that of serial execution, else the launch with the shortest predicted
-// remaining time first; where `caution` holds (mix.cpp), serial execution must promise 1.1 times as much. Serial
+// remaining time first; where `equal_start` holds (mix.cpp), serial execution must promise 1.1 times as much. Serial
 // execution has an advantage: while an application's next launch is on its way, another one has the whole GPU; these
 // gaps are measured. Launches that are short enough to run as they were written are served in order of arrival: each
 // fills the last wave of the one before. Whether that is better than an allocation of SMs is found out by measurement.
@@ -11,7 +11,7 @@
 //
 // Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
 // it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound
-// shorter than one launch of each application. reserve=0.15, the largest share of the SMs that is reserved;
+// shorter than one launch of each application. reserve_share=0.15, the largest share of the SMs that is reserved;
 // reserve_ns=5e6, for how long. whole_up_to_ns=2e6, the longest launches that run as they were written.
 //
 // Suits: workloads for which no policy is known to suit. Fails: one launch of an unprofiled kernel is shared by blind

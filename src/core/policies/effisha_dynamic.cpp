@@ -6,8 +6,8 @@
 //
 // Options; the first value is the likely meaning of the paper where it is not explicit: ageing=preempts|waits, may
 // grown priorities preempt, or only those of arriving applications; slice=dynamic|static, is p the grown priority or
-// the initial one; evicted=inactive|active, the queue of a preempted application; leftover=no|yes, may the others use
-// what the current one leaves.
+// the initial one; queue_of_preempted=inactive|active, where a preempted application waits; queue_gets_leftover=no|yes,
+// may the others use what the current one leaves.
 //
 // Suits: interactive among long applications. Fails: an evicted application starves while newcomers keep the active
 // queue from running empty (ageing=waits evicts less); where blocks are as long as slices, since a slice begins with
@@ -28,11 +28,11 @@ class EffishaDynamic : public Policy {
                                       {"preempts", "waits"}) == "preempts"),
         slice_grows_(options.word("slice", "is the priority in (priority + 1) / 2 ms the raised one or the first one",
                                   {"dynamic", "static"}) == "dynamic"),
-        evicted_to_(options.word("evicted", "the queue in which a preempted application waits",
-                                 {"inactive", "active"}) == "active"
-                        ? TimeSlice::Queue::Active
-                        : TimeSlice::Queue::Inactive),
-        leftover_(options.word("leftover", "may the others have the SM room that the current application leaves",
+        queue_of_preempted_(options.word("queue_of_preempted", "the queue in which a preempted application waits",
+                                         {"inactive", "active"}) == "active"
+                                ? TimeSlice::Queue::Active
+                                : TimeSlice::Queue::Inactive),
+        leftover_(options.word("queue_gets_leftover", "may the others have the SM room that the current one leaves",
                                {"no", "yes"}) == "yes") {}
 
   void check(const Application& application) const override {
@@ -46,7 +46,7 @@ class EffishaDynamic : public Policy {
     if (!wants(event)) return;
     const Time now = event.time;
     if (slices_.current() && now >= slice_end()) slices_.stop(TimeSlice::Queue::Inactive, now);
-    if (slices_.current() && challenged(now)) slices_.stop(evicted_to_, now);
+    if (slices_.current() && challenged(now)) slices_.stop(queue_of_preempted_, now);
     if (!slices_.current()) slices_.begin_next(now);
   }
 
@@ -87,7 +87,7 @@ class EffishaDynamic : public Policy {
   TimeSlices slices_;
   bool ageing_preempts_;
   bool slice_grows_;
-  TimeSlice::Queue evicted_to_;
+  TimeSlice::Queue queue_of_preempted_;
   bool leftover_;
 };
 

@@ -3,8 +3,9 @@
 // itself, and one that arrives with a higher priority takes it over at block boundary. Equal priorities are served in
 // order of arrival, each to its end.
 //
-// Options: leftover=yes lets the others use, in order of priority, the SMs that are free once all higher-ranked
-// launches have started their last block; a GPU of the paper's time could not do that for other processes.
+// Options: queue_gets_leftover=yes lets the others use, in order of priority, the SMs that are free once all
+// higher-ranked launches have started their last block; a GPU of the paper's time could not do that for other
+// processes.
 //
 // Suits: few urgent applications among patient ones. Fails: low priorities starve while higher ones keep arriving.
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 class EffishaStatic : public Policy {
  public:
   explicit EffishaStatic(const PolicyOptions& options)
-      : leftover_(options.word("leftover", "may the others have the SM room that the current application leaves",
+      : leftover_(options.word("queue_gets_leftover", "may the others have the SM room that the current one leaves",
                                {"no", "yes"}) == "yes") {}
 
   void observe(const Event& event, const State& state) override { requests_.observe(event, state); }

@@ -7,7 +7,7 @@
 // Options: min_speed=0.3, each application keeps 0.3 of its speed alone (if left out, half of an equal part: 0.25 for
 // two); where that cannot be, the slowest is as fast as can be. antt=1.8, bound of the mean slowdown;
 // patience_ns=60_000, how long a slot is kept; small_ns=30_000, launches that take no longer alone go first;
-// caution=yes: where SMs serve the oldest block first, begin with an equal partition and try an unequal one that
+// equal_start=yes: where SMs serve the oldest block first, begin with an equal partition and try an unequal one that
 // promises 1.2 times as much, or shared SMs that promise 1.3 times as much (no: 1.01). Then the allocation and its
 // neighbours are measured, for probe_share=0.25 of the time at most (0.02 where SMs cannot be shared, or a minimum
 // speed was asked for), in windows of probe_ns=2e6; the best stays.

@@ -9,8 +9,8 @@
 // no other waits for as long as complementary ones keep arriving.
 //
 // Options, where the paper is silent: sizes=throughput|balance, together=2 (launches side by side at most; the paper's
-// figures are for two), rest=wait|leftover (may queued launches use what those leave?), patience_ns=50_000 (how long
-// SMs are reserved for the next launch of an application).
+// figures are for two), queue_gets_leftover=no|yes (may queued launches use what those leave?), patience_ns=50_000 (how
+// long SMs are reserved for the next launch of an application).
 #include <algorithm>
 #include <utility>
 
@@ -22,11 +22,12 @@
 namespace gpushare {
 namespace {
 
-enum class Rest { Waits, GetsLeftover };
+enum class SlateLeftover { StaysIdle, GoesToQueue };
 
 class Slate : public Policy {
  public:
-  Slate(SlateQueue queue, RangeGoal goal, Rest rest) : queue_(std::move(queue)), ranges_(goal), rest_(rest) {}
+  Slate(SlateQueue queue, RangeGoal goal, SlateLeftover leftover)
+      : queue_(std::move(queue)), ranges_(goal), leftover_(leftover) {}
 
   bool wants(const Event& event) const override {
     return Policy::wants(event) || event.kind == EventKind::ApplicationEnded;
@@ -52,7 +53,7 @@ class Slate : public Policy {
     }
     for (const RunningLaunch& launch : state.running()) {
       const bool waits = std::ranges::find(plan.shares, launch.id, &Share::launch) == plan.shares.end();
-      if (rest_ == Rest::GetsLeftover && waits) plan.shares.push_back(full_share(launch));
+      if (leftover_ == SlateLeftover::GoesToQueue && waits) plan.shares.push_back(full_share(launch));
     }
     return plan;
   }
@@ -66,7 +67,7 @@ class Slate : public Policy {
 
   SlateQueue queue_;
   SmRanges ranges_;
-  Rest rest_;
+  SlateLeftover leftover_;
   std::vector<int> sms_;  // by place
 };
 
@@ -79,11 +80,12 @@ std::unique_ptr<Policy> make_slate(const PolicyOptions& options) {
                        Duration(50'000), Duration(0), Duration(1'000'000'000));
   const bool is_balance =
       options.word("sizes", "what the SM ranges are sized for", {"throughput", "balance"}) == "balance";
-  const bool leaves_rest = options.word("rest", "does the queue wait, or get the SM room that the launches leave",
-                                        {"wait", "leftover"}) == "leftover";
+  const bool queue_gets_leftover =
+      options.word("queue_gets_leftover", "may queued launches have the SM room that the others leave",
+                   {"no", "yes"}) == "yes";
   return std::make_unique<Slate>(SlateQueue(together, patience),
                                  is_balance ? RangeGoal::Balance : RangeGoal::Throughput,
-                                 leaves_rest ? Rest::GetsLeftover : Rest::Waits);
+                                 queue_gets_leftover ? SlateLeftover::GoesToQueue : SlateLeftover::StaysIdle);
 }
 
 }  // namespace gpushare

@@ -18,7 +18,7 @@ constexpr double no_min_speed = -1;
 CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
   const double min_speed = options.number("min_speed",
                                           "least speed of each application that asks for none itself; left out: half "
-                                          "of an equal part, or none with caution=yes and equal weights",
+                                          "of an equal part, or none with equal_start=yes and equal weights",
                                           no_min_speed, 0, 1);
   return {
       .classifier = {.small = options.duration("small_ns", "launches that take less alone go first and move no other",
@@ -26,7 +26,7 @@ CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
                      .min_speed = min_speed == no_min_speed ? std::nullopt : std::optional(min_speed)},
       .sets = {.bounds = {.antt = options.number("antt", "bound of the mean slowdown; left out: none",
                                                  std::numeric_limits<double>::infinity(), 1, 1e9)},
-               .is_conservative = options.word("caution",
+               .is_conservative = options.word("equal_start",
                                                "where SMs serve their oldest blocks first: begin with an equal "
                                                "partition, and depart from it by measurement",
                                                {"yes", "no"}) == "yes",

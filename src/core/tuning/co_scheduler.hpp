@@ -23,7 +23,7 @@ struct CoScheduleOptions {
   Duration patience{};                     ///< how long a slot is kept after a launch has ended
   Duration patience_with_latency_bound{};  ///< the same for an application with a latency bound
 
-  /// min_speed, antt, patience_ns, reserve_ns, small_ns, caution, probe_share, probe_ns.
+  /// min_speed, antt, patience_ns, reserve_ns, small_ns, equal_start, probe_share, probe_ns.
   static CoScheduleOptions from(const PolicyOptions& options);
 };
 

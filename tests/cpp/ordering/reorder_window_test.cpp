@@ -55,12 +55,12 @@ TEST(ReorderWindow, TakesIntoAccountWhatThePreviousOneHasLeft) {
   // and the one with the shorter copy to the host goes last.
   const std::vector<Task> tasks{task_of(2, 5, 1), task_of(9, 5, 2)};
   const EnginesState left{.compute = Duration(30), .downlink = Duration(30)};
-  for (const bool carries_over : {true, false}) {
-    ReorderWindow window(make_solver("brute-force"), {.carries_over = carries_over});
+  for (const bool assumes_idle_engines : {false, true}) {
+    ReorderWindow window(make_solver("brute-force"), {.assumes_idle_engines = assumes_idle_engines});
     for (int each = 0; each < 2; ++each) window.add(ready(each, tasks[static_cast<std::size_t>(each)]));
     window.order(left);
-    EXPECT_EQ(window.latest().cost_ns, carries_over ? 41 : 18);
-    EXPECT_EQ(begun(window), carries_over ? (std::vector{1, 0}) : (std::vector{0, 1}));
+    EXPECT_EQ(window.latest().cost_ns, assumes_idle_engines ? 18 : 41);
+    EXPECT_EQ(begun(window), assumes_idle_engines ? (std::vector{0, 1}) : (std::vector{1, 0}));
   }
 }
 

@@ -182,7 +182,7 @@ TEST(MakeOrdering, AnUnknownNameOptionOrValueIsNamed) {
   EXPECT_THAT(message("cumas:window=0"), naming("window", "1..32", 0));
   EXPECT_THAT(message("cumas:size=4"), naming("size"));
   EXPECT_THAT(message("arrival:window=4"), naming("window"));
-  EXPECT_EQ(message("cumas:window=4:objective=turnaround:kernels=2:carry=no"), "");
+  EXPECT_EQ(message("cumas:window=4:objective=turnaround:kernels=2:assume_idle_engines=yes"), "");
 }
 
 }  // namespace

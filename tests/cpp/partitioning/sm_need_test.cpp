@@ -30,33 +30,33 @@ std::function<double(int)> saturating_at(int sms) {
 }
 
 TEST(SteppedDown, WithStepsOfTwoItIsThePapersSearch) {
-  SteppedDown need(12, 6, {.step = 2, .loss = 0.05});
+  SteppedDown need(12, 6, {.step = 2, .rate_loss = 0.05});
   EXPECT_THAT(tried(need, saturating_at(6)), ElementsAre(10, 8, 6, 4, 6));
 }
 
 TEST(SteppedDown, ALossOfExactlyTheThresholdIsAccepted) {
-  SteppedDown need(12, 100, {.step = 2, .loss = 0.05});
+  SteppedDown need(12, 100, {.step = 2, .rate_loss = 0.05});
   EXPECT_THAT(tried(need, [](int sms) { return sms >= 8 ? 95.0 : 94.9; }), ElementsAre(10, 8, 6, 8));
 }
 
 TEST(SteppedDown, AnApplicationThatLosesWithTheFirstStepKeepsItsEvenPart) {
-  SteppedDown need(12, 12, {.step = 2, .loss = 0.05});
+  SteppedDown need(12, 12, {.step = 2, .rate_loss = 0.05});
   EXPECT_THAT(tried(need, saturating_at(24)), ElementsAre(10, 12));
 }
 
 TEST(SteppedDown, LargeStepsAreHalvedWhereTheyLoseTooMuch) {
-  SteppedDown need(66, 33, {.step = 10, .loss = 0});
+  SteppedDown need(66, 33, {.step = 10, .rate_loss = 0});
   EXPECT_THAT(tried(need, saturating_at(33)), ElementsAre(56, 46, 36, 26, 32, 34, 34));
 }
 
 TEST(SteppedDown, ItBeginsWithWhatIsKnown) {
-  SteppedDown need(12, 4, {.step = 2, .loss = 0.05});
+  SteppedDown need(12, 4, {.step = 2, .rate_loss = 0.05});
   need.begin_at(9, 4);
   EXPECT_THAT(tried(need, saturating_at(4)), ElementsAre(7, 5, 3, 5));
 }
 
 TEST(SteppedDown, AHigherRateOnFewerSmsCorrectsTheFirstOne) {
-  SteppedDown need(12, 3, {.step = 2, .loss = 0.05});  // cold caches: it was 6 in truth
+  SteppedDown need(12, 3, {.step = 2, .rate_loss = 0.05});  // cold caches: it was 6 in truth
   EXPECT_THAT(tried(need, saturating_at(6)), ElementsAre(10, 8, 6, 4, 6));
 }
 
@@ -71,7 +71,7 @@ TEST(SteppedUp, ASuggestionIsRoundedUp) {
 }
 
 TEST(SteppedUp, OneMoreAtATimeUntilTheRateIsKept) {
-  SteppedUp need(12, 5, {.step = 2, .loss = 0.05});
+  SteppedUp need(12, 5, {.step = 2, .rate_loss = 0.05});
   // Two SMs and more are slower together than one suggests.
   EXPECT_THAT(tried(need, [](int sms) { return sms == 1 ? 1 : std::min(sms * 0.7, 5.0); }), ElementsAre(1, 5, 6, 7, 7));
 }

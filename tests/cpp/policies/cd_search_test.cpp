@@ -163,9 +163,9 @@ TEST(CdSearch, OptionsAreChecked) {
   const auto said = [](const char* name) { return message_of<InvalidInput>([&] { make_policy(name); }); };
   EXPECT_THAT(said("cd-search:mode=fast"), naming("mode", "auto", "performance", "power", "fast"));
   EXPECT_THAT(said("cd-search:profile=maybe"), naming("profile", "on-line", "off-line", "maybe"));
-  EXPECT_THAT(said("cd-search:loss=101"), naming("loss", "0..100", 101));
+  EXPECT_THAT(said("cd-search:rate_loss_share=2"), naming("rate_loss_share", "0..1", 2));
   EXPECT_THAT(said("cd-search:stpe=2"), naming("stpe"));
-  EXPECT_EQ(said("cd-search:mode=power:profile=off-line:step=4:loss=2:window_ns=100_000"), "");
+  EXPECT_EQ(said("cd-search:mode=power:profile=off-line:step=4:rate_loss_share=0.02:window_ns=100_000"), "");
 }
 
 }  // namespace

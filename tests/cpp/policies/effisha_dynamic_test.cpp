@@ -119,7 +119,7 @@ TEST(EffishaDynamic, TheEvictedBecomeInactiveOrStayActive) {
   Slices found = first_slices(workload, "effisha-dynamic:ageing=waits");
   found.resize(3);
   EXPECT_EQ(found, (Slices{{0, 0}, {2, 1000}, {1, 6000}}));
-  found = first_slices(workload, "effisha-dynamic:ageing=waits:evicted=active");
+  found = first_slices(workload, "effisha-dynamic:ageing=waits:queue_of_preempted=active");
   found.resize(3);
   EXPECT_EQ(found, (Slices{{0, 0}, {2, 1000}, {0, 6000}}));
 }
@@ -176,7 +176,7 @@ TEST(EffishaDynamic, OfTwoThatComeAsASliceEndsBothAreActive) {
 }
 
 TEST(EffishaDynamic, LeftoverIsServedInOrderOfPriority) {
-  PolicyRehearsal run = rehearsal({4, 1, 2}, "effisha-dynamic:leftover=yes");
+  PolicyRehearsal run = rehearsal({4, 1, 2}, "effisha-dynamic:queue_gets_leftover=yes");
   for (int launch = 0; launch < 3; ++launch) run.arrive(launch, 0);
   EXPECT_THAT(run.order(), ElementsAre(0, 2, 1));
 }

@@ -40,7 +40,7 @@ TEST(EffishaStatic, AHigherPriorityTakesOverAndEqualsWait) {
 }
 
 TEST(EffishaStatic, LeftoverIsAnOption) {
-  PolicyRehearsal run("effisha-static:leftover=yes", small_device(), with_priorities({1, 5, 3}));
+  PolicyRehearsal run("effisha-static:queue_gets_leftover=yes", small_device(), with_priorities({1, 5, 3}));
   for (int launch = 0; launch < 3; ++launch) run.arrive(launch, launch);
   EXPECT_THAT(run.order(), ElementsAre(1, 2, 0));
 }

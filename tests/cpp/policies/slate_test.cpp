@@ -193,7 +193,7 @@ TEST(Slate, MoreThanTwoGoTogetherWhereTheOptionSaysSo) {
 }
 
 TEST(Slate, WhatIsLeftGoesToTheQueueWhereTheOptionSaysSo) {
-  PolicyRehearsal run = slate_rehearsal({stream(), stream()}, "slate:rest=leftover");
+  PolicyRehearsal run = slate_rehearsal({stream(), stream()}, "slate:queue_gets_leftover=yes");
   run.arrive(0, 0);
   run.arrive(1, 0);
   EXPECT_THAT(run.order(), ElementsAre(0, 1));

@@ -101,7 +101,8 @@ TEST(CoScheduler, SerialExecutionIsOnlySuggestedWhereItIsNotExpectedToBeBetter) 
 }
 
 TEST(CoScheduleOptions, AreReadFromThePolicysOptions) {
-  const auto options = CoScheduleOptions::from(PolicyOptions("mix:min_speed=0.3:antt=1.8:patience_ns=7000:caution=no"));
+  const auto options =
+      CoScheduleOptions::from(PolicyOptions("mix:min_speed=0.3:antt=1.8:patience_ns=7000:equal_start=no"));
   EXPECT_EQ(options.classifier.min_speed, 0.3);
   EXPECT_EQ(options.sets.bounds.antt, 1.8);
   EXPECT_EQ(options.patience, Duration(7'000));

@@ -133,7 +133,7 @@ def test_the_commands_say_so(session, lose, device, folder, call, monkeypatch):
     lose()
     with pytest.raises(gs.DeviceLostError):
         session.status()
-    for line in ("status", "status --json", "top --once", "policy fifo"):
+    for line in ("status", "status --json", "top --once", "set-policy fifo"):
         assert_names(call(*line.split(), code=2).stderr, device)
 
 

@@ -69,19 +69,19 @@ def test_top_once(called, busy):
 
 
 def test_policy(called, session):
-    called("policy", "fifo")
+    called("set-policy", "fifo")
     assert session.policy == "fifo"
-    assert_names(called("policy", "fifi", code=2).stderr, "fifi", "fifo")
+    assert_names(called("set-policy", "fifi", code=2).stderr, "fifi", "fifo")
     assert session.policy == "fifo"
-    called("policy", "srtf")
+    called("set-policy", "srtf")
 
 
 def test_priority(called, busy, session):
-    assert_names(called("priority", "alice", "-3").stderr, -3, busy)
-    called("priority", busy, "5")
+    assert_names(called("set-priority", "alice", "-3").stderr, -3, busy)
+    called("set-priority", busy, "5")
     (application,) = [each for each in session.status()["applications"] if each["name"] == busy]
     assert application["priority"] == 5
-    assert_names(called("priority", "bob", "5", code=2).stderr, "bob", busy)
+    assert_names(called("set-priority", "bob", "5", code=2).stderr, "bob", busy)
 
 
 def test_what_is_different_is_told_to_programs_too(called, busy, tmp_path):
@@ -90,21 +90,21 @@ def test_what_is_different_is_told_to_programs_too(called, busy, tmp_path):
 
     path = tmp_path / "run.pftrace"
     assert document("top")["applications"][0]["name"] == busy
-    assert document("policy", "srtf") == {"policy": "srtf"}
-    assert document("priority", "alice", "-3") == {"application": busy, "priority": -3}
+    assert document("set-policy", "srtf") == {"policy": "srtf"}
+    assert document("set-priority", "alice", "-3") == {"application": busy, "priority": -3}
     assert document("trace", "--last", "5", "-o", str(path)) == {"trace": str(path)}
 
 
 def test_a_name_that_two_clients_use_has_to_be_told_in_full(called, busy, server):
     with gs.connect(server) as other:
         other.application("alice")
-        assert_names(called("priority", "alice", "5", code=2).stderr, "alice")
+        assert_names(called("set-priority", "alice", "5", code=2).stderr, "alice")
 
 
 def test_a_full_name_selects_one_application(called, busy, server):
     with gs.connect(server) as other:
         other.application(busy)
-        assert_names(called("priority", busy, "4").stderr, 4, busy)
+        assert_names(called("set-priority", busy, "4").stderr, 4, busy)
 
 
 def test_nor_once_its_owner_has_gone(called, server, eventually):
@@ -114,7 +114,7 @@ def test_nor_once_its_owner_has_gone(called, server, eventually):
             name = f"bob@{session._connection.registered().link.welcome['client']}"
             other.application(name)
         eventually(lambda: len(other.status()["clients"]) == 1)
-        assert_names(called("priority", name, "4", code=2).stderr, name, name)
+        assert_names(called("set-priority", name, "4", code=2).stderr, name, name)
 
 
 def test_trace(called, busy, session, run, tmp_path):
@@ -172,7 +172,7 @@ def test_a_window_ends_after_it_began(called):
 
 def test_no_server(call, monkeypatch, tmp_path):
     monkeypatch.setenv("GPUSHARE_SOCKET", str(tmp_path / "none"))
-    for line in ("status", "top --once", "policy fifo", "priority a 1", "trace --last 1 -o x"):
+    for line in ("status", "top --once", "set-policy fifo", "set-priority a 1", "trace --last 1 -o x"):
         assert "no server at" in call(*line.split(), code=2).stderr
 
 

@@ -57,11 +57,11 @@ def test_the_ordering_is_shown(ordered_server, call, monkeypatch):
 
 def test_the_ordering_stays(ordered_server, call, monkeypatch):
     monkeypatch.setenv("GPUSHARE_SOCKET", str(ordered_server))
-    said = call("policy", "cumas+srtf", code=2).stderr
+    said = call("set-policy", "cumas+srtf", code=2).stderr
     assert "here take 'srtf'; 'cumas' is said where a session is opened (ordering=, serve --ordering)" in said
-    call("policy", "even")
+    call("set-policy", "even")
     assert "sim:gtx480 under strings+even" in call("status").stdout
-    call("policy", "fifo")
+    call("set-policy", "fifo")
 
 
 @pytest.mark.parametrize("given", [["--ordering", "fast"], ["--config", "gpushare.toml"]])

@@ -119,7 +119,15 @@ def test_a_small_copy_goes_between_pieces(runner, behind):
     assert pieces["small", "to_device"] < pieces["large", "to_device"]
 
 
-@pytest.mark.parametrize("pieces", ["piece_mb=0.7", "piece_mb=3.333:depth=3", "piece_mb=100", "loss=0.3:depth=2"])
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        "piece_mb=0.7",
+        "piece_mb=3.333:pieces_at_a_time=3",
+        "piece_mb=100",
+        "bandwidth_loss_share=0.3:pieces_at_a_time=2",
+    ],
+)
 def test_pieces_bring_every_byte_to_its_place(runner, behind, pieces):
     pool = BufferPool(runner.device)
     prepared = CudaWorkload(runner.device, behind, {}, buffers=pool)

@@ -28,7 +28,7 @@ from gpushare.reproduce.cumas.runs import (
 from gpushare.reproduce.reproduction import Reproduction, Section
 
 WINDOWS = (2, 4, 6, 8, 10)
-SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":carry=no:nodes=20000000"}
+SOLVERS = {"cumas-dp": "", "cumas": "", "cumas-bf": ":assume_idle_engines=yes:search_steps=20000000"}
 """Options by ordering. The paper's brute force does not see the rest of the previous window."""
 
 TWO_IN_KERNELS = (("strings", ""), ("cumas", ":window=10"), ("cumas", ":window=12"))

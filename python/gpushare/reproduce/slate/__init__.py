@@ -147,8 +147,8 @@ NOTES = {
         "1 / time until both are done. The paper's bars have no numbers: given is what its text says. MPS here is "
         "order of arrival with leftover, time-slicing the whole GPU alternately (on a GPU: streams, and one "
         "application after the other). 'With leftover': what Slate's launches leave goes to the queue "
-        "(rest=leftover), where the paper lets it wait. 'Left whole', on a GPU: with leftover, and launches of up to "
-        "8 ms as original kernels."
+        "(queue_gets_leftover=yes), where the paper lets it wait. 'Left whole', on a GPU: with leftover, and launches "
+        "of up to 8 ms as original kernels."
     ),
     "means": (
         "Arithmetic means over the 15 pairs. In the paper most pairs run one after the other under Slate too, and gain "

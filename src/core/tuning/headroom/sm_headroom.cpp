@@ -36,8 +36,9 @@ std::int64_t most_reserved(const HeadroomOptions& options, const State& state) {
 }  // namespace
 
 HeadroomOptions HeadroomOptions::from(const PolicyOptions& options, Duration patience) {
-  return {.share = options.number("reserve", "share of the SMs reserved for urgent launches, at most", 0.15, 0, 0.9),
-          .patience = patience};
+  return {
+      .share = options.number("reserve_share", "share of the SMs reserved for urgent launches, at most", 0.15, 0, 0.9),
+      .patience = patience};
 }
 
 bool SmHeadroom::fits(const RunningLaunch& launch, const State& state) const {

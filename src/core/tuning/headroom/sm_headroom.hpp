@@ -18,7 +18,7 @@ struct HeadroomOptions {
   double share = 0;     ///< of the SMs, at most
   Duration patience{};  ///< from the arrival of the last such launch
 
-  /// The option `reserve`. The patience belongs to the options of co-scheduling, too.
+  /// The option `reserve_share`. The patience belongs to the options of co-scheduling, too.
   static HeadroomOptions from(const PolicyOptions& options, Duration patience);
 };
 

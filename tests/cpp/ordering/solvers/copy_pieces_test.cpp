@@ -107,7 +107,7 @@ TEST(CopyPieces, SeveralAtATimeCostLessAndLetOthersWaitLonger) {
   EXPECT_EQ(end_of(one, 2), 3 * 107 + 17);
   EXPECT_EQ(end_of(one, 0), 10 * 107 + 17);
   // Two: the first latency alone is seen, and when the short one comes the next piece is on its way.
-  const Trace two = pieces_run(device, workload, in_pieces("short") + ":depth=2");
+  const Trace two = pieces_run(device, workload, in_pieces("short") + ":pieces_at_a_time=2");
   EXPECT_EQ(end_of(two, 2), 7 + 400 + 10);
   EXPECT_EQ(end_of(two, 0), 7 + 1000 + 10);
 }
@@ -145,7 +145,7 @@ TEST(CopyPieces, EveryPromiseHoldsWithLatecomers) {
     const std::string options = ":pieces=" + who + ":piece_mb=0.000" + std::to_string(dice.between(1, 9)) +
                                 ":window=" + std::to_string(dice.between(1, 4)) +
                                 ":kernels=" + std::to_string(dice.between(1, 3)) +
-                                ":depth=" + std::to_string(dice.between(1, 3));
+                                ":pieces_at_a_time=" + std::to_string(dice.between(1, 3));
     for (const char* ordering : {"strings", "cumas"}) {
       expect_every_promise(pieces_run(device, workload, ordering + options), device, workload);
     }

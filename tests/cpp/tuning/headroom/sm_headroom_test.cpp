@@ -29,7 +29,7 @@ TEST(SmHeadroom, NothingIsReservedBeforeTheFirstUrgentLaunch) {
 }
 
 TEST(SmHeadroom, ReservesForTwoLaunchesAsFarAsTheShareAllows) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4");
+  PolicyRehearsal run = urgent_beside_one("auto:reserve_share=0.4");
   run.arrive(1, 10'000);
   EXPECT_THAT(run.quotas(0), ElementsAre(4, 4, 4, 4, 4, 4, 0, 0, 0, 0));
   EXPECT_THAT(run.quotas(1), Each(4));
@@ -85,7 +85,7 @@ TEST(SmHeadroom, ALargeReservationEndsThoughSmallLaunchesCome) {
 }
 
 TEST(SmHeadroom, ExpiresWithoutUrgentLaunches) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_ns=200_000:patience_ns=0");
+  PolicyRehearsal run = urgent_beside_one("auto:reserve_share=0.4:reserve_ns=200_000:patience_ns=0");
   run.arrive(1, 10'000);
   run.end_launch(1, 20'000);
   ASSERT_TRUE(run.plan().wake_at);
@@ -93,7 +93,7 @@ TEST(SmHeadroom, ExpiresWithoutUrgentLaunches) {
 }
 
 TEST(SmHeadroom, ALaunchThatFitsIsAdmittedWithoutAPlan) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4");
+  PolicyRehearsal run = urgent_beside_one("auto:reserve_share=0.4");
   run.arrive(1, 10'000);
   run.end_launch(1, 20'000);
   const int plans = run.plans();
@@ -112,7 +112,7 @@ TEST(SmHeadroom, APlanNamesNoLaunchThatHasEnded) {
   Workload workload = workload_of(std::vector<Launch>(3, launch_of(3, 1000)));
   workload.applications[0].priority = workload.applications[2].priority = 1;
   workload.applications[1].priority = 2;
-  PolicyRehearsal run("auto:reserve=0.4", small_device(10), std::move(workload));
+  PolicyRehearsal run("auto:reserve_share=0.4", small_device(10), std::move(workload));
   run.arrive(0, 0);
   run.end_launch(0, 1000);
   run.arrive(1, 2000);
@@ -129,7 +129,7 @@ TEST(SmHeadroom, APlanNamesNoLaunchThatHasEnded) {
 TEST(SmHeadroom, ALaunchThatNeedsMoreIsPlannedFor) {
   Workload workload = workload_of({launch_of(100'000, 1000), launch_of(1, 1000), launch_of(2, 1000)});
   workload.applications[1].priority = workload.applications[2].priority = 1;
-  PolicyRehearsal run("auto:reserve=0.4", small_device(10), std::move(workload));
+  PolicyRehearsal run("auto:reserve_share=0.4", small_device(10), std::move(workload));
   run.arrive(0, 0);
   run.arrive(1, 10'000);
   run.arrive(2, 11'000);
@@ -139,7 +139,7 @@ TEST(SmHeadroom, ALaunchThatNeedsMoreIsPlannedFor) {
 }
 
 TEST(SmHeadroom, ALongAdmittedLaunchKeepsTheReservation) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.4:reserve_ns=2e6:patience_ns=0");
+  PolicyRehearsal run = urgent_beside_one("auto:reserve_share=0.4:reserve_ns=2e6:patience_ns=0");
   run.arrive(1, 10'000);
   run.end_launch(1, 20'000);
   run.arrive(2, 30'000);
@@ -169,7 +169,7 @@ PolicyRehearsal several_urgent(std::string_view policy, int count, int blocks, i
 
 // Four SMs are kept, sixteen places. The first one is planned for, and counts all the same.
 TEST(SmHeadroom, NoMoreLaunchesAreAdmittedThanFit) {
-  PolicyRehearsal run = several_urgent("auto:reserve=0.4", 5, 5);
+  PolicyRehearsal run = several_urgent("auto:reserve_share=0.4", 5, 5);
   for (int urgent = 1; urgent <= 5; ++urgent) run.arrive(urgent, 10'000 * urgent);
   EXPECT_THAT(run.admitted(), ElementsAre(2, 3));
   EXPECT_THAT(run.quotas(4), Each(4));
@@ -178,7 +178,7 @@ TEST(SmHeadroom, NoMoreLaunchesAreAdmittedThanFit) {
 /// One for which four of ten SMs are kept has taken so long, and so many come at once. Four blocks fill an SM.
 PolicyRehearsal after_one_that_took(std::int64_t nanoseconds, int count, int blocks) {
   constexpr int first = 2;
-  PolicyRehearsal run = several_urgent("auto:reserve=0.4", count + 1, blocks, first);
+  PolicyRehearsal run = several_urgent("auto:reserve_share=0.4", count + 1, blocks, first);
   run.arrive(1, 1'000'000);
   run.start_group(1, 9, first, 1'500'000);
   run.end_group(1, 9, first, 1'500'000, 1'500'000 + nanoseconds);
@@ -218,7 +218,7 @@ TEST(SmHeadroom, NoLaunchIsAdmittedBehindALessUrgentOne) {
 }
 
 TEST(SmHeadroom, AnEndedLaunchMakesRoom) {
-  PolicyRehearsal run = several_urgent("auto:reserve=0.4", 3, 16);
+  PolicyRehearsal run = several_urgent("auto:reserve_share=0.4", 3, 16);
   run.arrive(1, 10'000);
   run.arrive(2, 20'000);
   EXPECT_THAT(run.admitted(), testing::IsEmpty());
@@ -229,7 +229,7 @@ TEST(SmHeadroom, AnEndedLaunchMakesRoom) {
 }
 
 TEST(SmHeadroom, ALaunchWithoutPriorityIsPlannedFor) {
-  PolicyRehearsal run = several_urgent("auto:reserve=0.4", 2, 3);
+  PolicyRehearsal run = several_urgent("auto:reserve_share=0.4", 2, 3);
   run.arrive(1, 10'000);
   run.change_priority(2, 0, 15'000);
   run.arrive(2, 20'000);
@@ -237,7 +237,7 @@ TEST(SmHeadroom, ALaunchWithoutPriorityIsPlannedFor) {
 }
 
 TEST(SmHeadroom, NothingIsReservedForALaunchThatDoesNotFit) {
-  PolicyRehearsal run = urgent_beside_one("auto:reserve=0.2", 100);
+  PolicyRehearsal run = urgent_beside_one("auto:reserve_share=0.2", 100);
   run.arrive(1, 10'000);
   EXPECT_THAT(run.quotas(0), Each(4));
 }
@@ -263,7 +263,7 @@ TEST(SmHeadroom, AnSmIsReservedForADelayedSmallLaunch) {
   const std::vector<std::int64_t> kept = turnarounds_of_small(one_long, 230'000, "auto");
   for (int i = 0; i < 4; ++i) EXPECT_GT(kept[i], 20'000) << i;
   EXPECT_THAT(std::vector(kept.begin() + 6, kept.end()), Each(1000));  // as long as it was not free before
-  EXPECT_THAT(turnarounds_of_small(one_long, 230'000, "auto:reserve=0"), Each(testing::Gt(20'000)));
+  EXPECT_THAT(turnarounds_of_small(one_long, 230'000, "auto:reserve_share=0"), Each(testing::Gt(20'000)));
 }
 
 // Both have launched as often: room is tried for those alone who fit in it.
@@ -280,7 +280,7 @@ TEST(SmHeadroom, AnUrgentLaunchDoesNotWaitForBlocksOfOthers) {
     urgent.priority = 1;
     workload.applications.push_back(std::move(urgent));
   }
-  const Trace trace = record(small_device(10), workload, "auto:reserve=0.4");
+  const Trace trace = record(small_device(10), workload, "auto:reserve_share=0.4");
   const std::int64_t first = end_of(trace, 1) - 50'000;
   EXPECT_GT(first, 40'000);  // nothing was reserved yet
   for (int i = 1; i < 5; ++i) EXPECT_EQ(end_of(trace, 1 + i) - (50'000 + 230'000 * i), 1000) << i;

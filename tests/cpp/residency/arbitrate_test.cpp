@@ -41,37 +41,37 @@ std::vector<ResidencyGrant> room_for(std::vector<ResidencyRequest> launches) {
   return arbitrate(four_small_sms(), launches);
 }
 
-TEST(MakeRoom, OneLaunchMayHaveWhatItWants) { EXPECT_THAT(room_for({everywhere(8, 0)})[0].workers, Each(8)); }
+TEST(Arbitrate, OneLaunchMayHaveWhatItWants) { EXPECT_THAT(room_for({everywhere(8, 0)})[0].workers, Each(8)); }
 
-TEST(MakeRoom, ALaunchOfLowerRankGivesWayToOneThatLacksRoom) {
+TEST(Arbitrate, ALaunchOfLowerRankGivesWayToOneThatLacksRoom) {
   const auto allowed = room_for({everywhere(8, 0), everywhere(8, 8)});
   EXPECT_THAT(allowed[0].workers, Each(8));
   EXPECT_THAT(allowed[1].workers, Each(0));
 }
 
-TEST(MakeRoom, APlacedLaunchHoldsNoOtherBack) {
+TEST(Arbitrate, APlacedLaunchHoldsNoOtherBack) {
   EXPECT_THAT(room_for({everywhere(8, 8), everywhere(8, 0)})[1].workers, Each(8));
 }
 
-TEST(MakeRoom, OnlyAsMuchAsIsLacked) {
+TEST(Arbitrate, OnlyAsMuchAsIsLacked) {
   EXPECT_THAT(room_for({everywhere(2, 0), everywhere(8, 8)})[1].workers, Each(6));
   EXPECT_THAT(room_for({claim({8, 0, 0, 0}, {0, 0, 0, 0}, 1000), everywhere(8, 8)})[1].workers,
               ElementsAre(0, 8, 8, 8));
 }
 
-TEST(MakeRoom, AFewTasksNeedLittleRoom) {
+TEST(Arbitrate, AFewTasksNeedLittleRoom) {
   EXPECT_THAT(room_for({everywhere(8, 0, 4), everywhere(8, 8)})[1].workers, Each(7));
   EXPECT_THAT(room_for({everywhere(8, 0, 5), everywhere(8, 8)})[1].workers, Each(6));
   EXPECT_THAT(room_for({everywhere(8, 0, 0), everywhere(8, 8)})[1].workers, Each(8));
 }
 
-TEST(MakeRoom, AFewTasksTakeUnwantedRoom) {
+TEST(Arbitrate, AFewTasksTakeUnwantedRoom) {
   const ResidencyRequest few = everywhere(8, 0, 3);
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 0}, {8, 8, 8, 0}, 1000)})[1].workers, ElementsAre(8, 8, 8, 0));
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 6}, {8, 8, 8, 6}, 1000)})[1].workers, Each(Ge(6)));
 }
 
-TEST(MakeRoom, AFewTasksDoNotWaitForRoomThatIsNotFreeYet) {
+TEST(Arbitrate, AFewTasksDoNotWaitForRoomThatIsNotFreeYet) {
   const ResidencyRequest few = everywhere(8, 0, 3);
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 0}, {8, 8, 8, 8}, 1000)})[1].workers, ElementsAre(7, 7, 7, 0));
   EXPECT_THAT(room_for({few, claim({8, 8, 8, 7}, {8, 8, 8, 0}, 1000)})[1].workers, Each(7));
@@ -97,7 +97,7 @@ std::vector<ResidencyRequest> random_claims(std::minstd_rand& random, std::size_
 
 /// Who ranks last, has nothing and needs nothing is no concern of the others; but if it wants something else on each
 /// SM, no two are alike.
-TEST(MakeRoom, SmsThatAreAlikeAreSharedOutAsEachByItself) {
+TEST(Arbitrate, SmsThatAreAlikeAreSharedOutAsEachByItself) {
   Device device = four_small_sms();
   device.sms = 24;
   std::minstd_rand random(1);
@@ -115,7 +115,7 @@ TEST(MakeRoom, SmsThatAreAlikeAreSharedOutAsEachByItself) {
   }
 }
 
-TEST(MakeRoom, LaunchesOfAFewTasksShareTheRoomMadeForThem) {
+TEST(Arbitrate, LaunchesOfAFewTasksShareTheRoomMadeForThem) {
   const ResidencyRequest one = everywhere(8, 0, 1);
   const ResidencyRequest big = everywhere(8, 8);
   EXPECT_THAT(room_for({one, one, one, one, big})[4].workers, Each(7));
@@ -123,20 +123,20 @@ TEST(MakeRoom, LaunchesOfAFewTasksShareTheRoomMadeForThem) {
   EXPECT_THAT(room_for({one, one, big})[1].workers, Each(Ge(1))) << "they may come all the same";
 }
 
-TEST(MakeRoom, OnlyPlacesThatAreMadeAreShared) {
+TEST(Arbitrate, OnlyPlacesThatAreMadeAreShared) {
   const ResidencyRequest some_are_there = claim({8, 8, 8, 8}, {1, 1, 1, 0}, 1);
   const auto allowed = room_for({some_are_there, everywhere(8, 0, 3), claim({8, 8, 8, 8}, {7, 7, 7, 8}, 1000)});
   EXPECT_THAT(allowed[2].workers, Each(6)) << "one place is made for the first, and it needs that itself";
 }
 
-TEST(MakeRoom, ALaunchThatMayBeKeptOutHasSmsEmptied) {
+TEST(Arbitrate, ALaunchThatMayBeKeptOutHasSmsEmptied) {
   ResidencyRequest wide = everywhere(8, 0, 1);
   wide.split = Bytes{100 * 1024};
   const auto allowed = room_for({wide, wide, everywhere(8, 8)});
   EXPECT_THAT(allowed[2].workers, ElementsAre(6, 6, 6, 0));
 }
 
-TEST(MakeRoom, RoomForAFewTasksIsForThatKindOnly) {
+TEST(Arbitrate, RoomForAFewTasksIsForThatKindOnly) {
   const ResidencyRequest one = everywhere(8, 0, 1);
   ResidencyRequest large = one;
   large.block = footprint(four_small_sms(), {.threads = 512});
@@ -145,20 +145,20 @@ TEST(MakeRoom, RoomForAFewTasksIsForThatKindOnly) {
               ElementsAre(6, 6, 6, 7));
 }
 
-TEST(MakeRoom, LaunchesOfAFewTasksTakeDifferentPlaces) {
+TEST(Arbitrate, LaunchesOfAFewTasksTakeDifferentPlaces) {
   const ResidencyRequest big = claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000);
   const ResidencyRequest two = everywhere(8, 0, 2);
   EXPECT_THAT(room_for({two, two, big})[2].workers, ElementsAre(8, 8, 8, 4));
   EXPECT_THAT(room_for({two, two, two, big})[3].workers, ElementsAre(7, 7, 7, 4)) << "room for four";
 }
 
-TEST(MakeRoom, AFewTasksTakeNoMoreOfAnSmThanTheyAre) {
+TEST(Arbitrate, AFewTasksTakeNoMoreOfAnSmThanTheyAre) {
   const ResidencyRequest big = claim({8, 8, 8, 6}, {8, 8, 8, 6}, 1000);
   const ResidencyRequest one = everywhere(8, 0, 1);
   EXPECT_THAT(room_for({one, one, big})[2].workers, ElementsAre(8, 8, 8, 6));
 }
 
-TEST(MakeRoom, TakenSlotsAreNotTakenTwice) {
+TEST(Arbitrate, TakenSlotsAreNotTakenTwice) {
   const ResidencyRequest has_two = claim({8, 8, 8, 8}, {0, 0, 0, 2}, 2);
   const ResidencyRequest big = claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000);
   EXPECT_THAT(room_for({has_two, everywhere(8, 0, 2), big})[2].workers, ElementsAre(8, 8, 8, 4));
@@ -169,29 +169,29 @@ ResidencyRequest divided_for(std::int64_t kilobytes, ResidencyRequest claim) {
   return claim;
 }
 
-TEST(MakeRoom, ALaunchWithASmallerSharedMemorySplitLeavesCompletely) {
+TEST(Arbitrate, ALaunchWithASmallerSharedMemorySplitLeavesCompletely) {
   const auto allowed = room_for({divided_for(64, everywhere(2, 0)), divided_for(16, everywhere(8, 8))});
   EXPECT_THAT(allowed[1].workers, Each(0));
 }
 
-TEST(MakeRoom, ALaunchWithAnEqualOrLargerSplitOnlyMakesRoom) {
+TEST(Arbitrate, ALaunchWithAnEqualOrLargerSplitOnlyMakesRoom) {
   for (const int kilobytes : {16, 64}) {
     const auto allowed = room_for({divided_for(16, everywhere(2, 0)), divided_for(kilobytes, everywhere(8, 8))});
     EXPECT_THAT(allowed[1].workers, Each(6)) << kilobytes;
   }
 }
 
-TEST(MakeRoom, ALaunchThatLeftCompletelyReturnsBesideTheOther) {
+TEST(Arbitrate, ALaunchThatLeftCompletelyReturnsBesideTheOther) {
   const auto allowed = room_for({divided_for(64, everywhere(2, 2)), divided_for(16, everywhere(8, 0))});
   EXPECT_THAT(allowed[1].workers, Each(8));
 }
 
-TEST(MakeRoom, AFewTasksEmptyAsManySmsAsHoldThem) {
+TEST(Arbitrate, AFewTasksEmptyAsManySmsAsHoldThem) {
   const auto allowed = room_for({divided_for(64, everywhere(2, 0, 3)), divided_for(16, everywhere(8, 8))});
   EXPECT_THAT(allowed[1].workers, ElementsAre(7, 7, 0, 0));
 }
 
-TEST(MakeRoom, TrailingSmsHeldByOthersAreNotCounted) {
+TEST(Arbitrate, TrailingSmsHeldByOthersAreNotCounted) {
   const ResidencyRequest few = divided_for(64, everywhere(2, 0, 3));
   const ResidencyRequest behind = divided_for(16, claim({8, 8, 0, 0}, {8, 8, 0, 0}, 1000));
   EXPECT_THAT(room_for({claim({0, 0, 8, 8}, {0, 0, 8, 8}, 1000), few, behind})[2].workers, Each(0));
@@ -200,7 +200,7 @@ TEST(MakeRoom, TrailingSmsHeldByOthersAreNotCounted) {
               ElementsAre(0, 0, 6, 6));
 }
 
-TEST(MakeRoom, NoLaunchLeavesAnSmWithASufficientSplit) {
+TEST(Arbitrate, NoLaunchLeavesAnSmWithASufficientSplit) {
   EXPECT_THAT(room_for({divided_for(64, everywhere(2, 1)), divided_for(16, everywhere(6, 6))})[1].workers, Each(6));
   const auto allowed = room_for(
       {divided_for(32, everywhere(2, 0)), divided_for(64, everywhere(3, 3)), divided_for(16, everywhere(8, 3))});
@@ -208,19 +208,19 @@ TEST(MakeRoom, NoLaunchLeavesAnSmWithASufficientSplit) {
   EXPECT_THAT(allowed[2].workers, Each(3));
 }
 
-TEST(MakeRoom, NoLaunchLeavesForOneThatAHigherRankKeepsOut) {
+TEST(Arbitrate, NoLaunchLeavesForOneThatAHigherRankKeepsOut) {
   const auto allowed = room_for(
       {divided_for(16, everywhere(4, 4)), divided_for(64, everywhere(2, 0)), divided_for(16, everywhere(2, 2))});
   EXPECT_THAT(allowed[2].workers, Each(2));
 }
 
-TEST(MakeRoom, NoLaunchLeavesForOneWithoutAKnownPlace) {
+TEST(Arbitrate, NoLaunchLeavesForOneWithoutAKnownPlace) {
   ResidencyRequest whole = divided_for(64, everywhere(2, 0));
   whole.is_seen = false;
   EXPECT_THAT(room_for({whole, divided_for(16, everywhere(4, 4))})[1].workers, Each(4));
 }
 
-TEST(MakeRoom, ALaunchThatLeftReturnsOnlyAfterTheOtherHasStarted) {
+TEST(Arbitrate, ALaunchThatLeftReturnsOnlyAfterTheOtherHasStarted) {
   const ResidencyRequest few = divided_for(64, claim({0, 0, 2, 2}, {0, 0, 0, 0}, 3));
   for (const int present : {4, 1, 0}) {
     const ResidencyRequest behind = divided_for(16, claim({0, 0, 4, 4}, {0, 0, present, present}, 1000));
@@ -228,7 +228,7 @@ TEST(MakeRoom, ALaunchThatLeftReturnsOnlyAfterTheOtherHasStarted) {
   }
 }
 
-TEST(MakeRoom, RoomBesideASmallerSplitIsNoSpareRoom) {
+TEST(Arbitrate, RoomBesideASmallerSplitIsNoSpareRoom) {
   const ResidencyRequest few = divided_for(64, everywhere(8, 0, 3));
   const auto beside = room_for({few, divided_for(16, claim({8, 8, 8, 4}, {8, 8, 8, 4}, 1000))});
   EXPECT_THAT(beside[1].workers, ElementsAre(7, 7, 7, 0));
@@ -236,19 +236,19 @@ TEST(MakeRoom, RoomBesideASmallerSplitIsNoSpareRoom) {
   EXPECT_THAT(free[1].workers, ElementsAre(8, 8, 8, 0));
 }
 
-TEST(MakeRoom, RanksAreServedInOrder) {
+TEST(Arbitrate, RanksAreServedInOrder) {
   const auto allowed = room_for({everywhere(3, 0), everywhere(4, 0), everywhere(8, 8)});
   EXPECT_THAT(allowed[1].workers, Each(4));
   EXPECT_THAT(allowed[2].workers, Each(1));
 }
 
-TEST(MakeRoom, QuotasThatFitBesideEachOtherStayAsTheyAre) {
+TEST(Arbitrate, QuotasThatFitBesideEachOtherStayAsTheyAre) {
   const auto allowed = room_for({everywhere(2, 0), everywhere(6, 0)});
   EXPECT_THAT(allowed[0].workers, Each(2));
   EXPECT_THAT(allowed[1].workers, Each(6));
 }
 
-TEST(MakeRoom, WhereOthersFillAnSmNoWorkerCanBePlacedByMistake) {
+TEST(Arbitrate, WhereOthersFillAnSmNoWorkerCanBePlacedByMistake) {
   const ResidencyRequest newcomer = claim({8, 0, 0, 0}, {0, 0, 0, 0}, 1000);
   EXPECT_EQ(room_for({newcomer, everywhere(8, 8)})[0].open_sms, 1);
   EXPECT_EQ(room_for({newcomer, everywhere(6, 6)})[0].open_sms, sms);

@@ -25,21 +25,21 @@ ResidencyRequest claim_of(std::vector<int> wanted) {
   return {.wanted = std::move(wanted), .present = present, .unclaimed = 100};
 }
 
-TEST(LookRoom, IsOneBlockOnTheLastSm) {
+TEST(PollPlace, IsOneBlockOnTheLastSm) {
   const auto claim = request_of_poll(device_of(3), needs, {});
   ASSERT_TRUE(claim);
   EXPECT_THAT(claim->wanted, ElementsAre(0, 0, 1));
   EXPECT_EQ(claim->unclaimed, 1);
 }
 
-TEST(LookRoom, IsNotTheLastSlotOfALaunch) {
+TEST(PollPlace, IsNotTheLastSlotOfALaunch) {
   const std::vector<ResidencyRequest> claims{claim_of({4, 0, 1}), claim_of({0, 2, 2})};
   const auto claim = request_of_poll(device_of(3), needs, claims);
   ASSERT_TRUE(claim);
   EXPECT_THAT(claim->wanted, ElementsAre(0, 1, 0));
 }
 
-TEST(LookRoom, IsMissingIfEverySmIsTheLastOfALaunch) {
+TEST(PollPlace, IsMissingIfEverySmIsTheLastOfALaunch) {
   EXPECT_FALSE(request_of_poll(device_of(2), needs, std::vector{claim_of({1, 0}), claim_of({3, 1})}));
 }
 

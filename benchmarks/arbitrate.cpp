@@ -36,15 +36,15 @@ ResidencyRequest large_launch(const Device& device, int present) {
 }
 
 /// Two that fill the GPU: the first one is coming, and the other one has to leave.
-void rank_room_of_large(benchmark::State& timing) {
+void arbitrate_of_large(benchmark::State& timing) {
   const Device device = device_of({});
   const std::vector<ResidencyRequest> launches{large_launch(device, 0), large_launch(device, 8)};
   for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
 }
-BENCHMARK(rank_room_of_large)->Unit(benchmark::kMicrosecond);
+BENCHMARK(arbitrate_of_large)->Unit(benchmark::kMicrosecond);
 
 /// A small one that wants another division of the L1 cache comes before a large one that is everywhere.
-void rank_room_with_another_split(benchmark::State& timing) {
+void arbitrate_with_another_split(benchmark::State& timing) {
   const Device device = device_of({});
   ResidencyRequest small = large_launch(device, 0);
   small.unclaimed = blocks;
@@ -52,10 +52,10 @@ void rank_room_with_another_split(benchmark::State& timing) {
   const std::vector<ResidencyRequest> launches{small, large_launch(device, 8)};
   for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
 }
-BENCHMARK(rank_room_with_another_split)->Unit(benchmark::kMicrosecond);
+BENCHMARK(arbitrate_with_another_split)->Unit(benchmark::kMicrosecond);
 
 /// Small ones, of which every other one has begun, before a large one that is everywhere.
-void rank_room_before_large(benchmark::State& timing) {
+void arbitrate_before_large(benchmark::State& timing) {
   const Device device = device_of({});
   const auto sms = static_cast<std::size_t>(device.sms);
   std::vector<ResidencyRequest> launches;
@@ -72,16 +72,16 @@ void rank_room_before_large(benchmark::State& timing) {
   for (std::size_t sm = 0; sm < sms; sm += 2) launches.back().present[sm] = 7;  // as places come and go
   for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
 }
-BENCHMARK(rank_room_before_large)->Arg(1)->Arg(10)->Arg(20)->Unit(benchmark::kMicrosecond);
+BENCHMARK(arbitrate_before_large)->Arg(1)->Arg(10)->Arg(20)->Unit(benchmark::kMicrosecond);
 
 /// A queue of launches must not cost more for each than it has launches: decisions would last milliseconds.
-void rank_room(benchmark::State& timing) {
+void arbitrate_all(benchmark::State& timing) {
   const Device device = device_of({});
   const std::vector<ResidencyRequest> launches = small_launches(device, static_cast<int>(timing.range(0)));
   for (auto _ : timing) benchmark::DoNotOptimize(arbitrate(device, launches));
   timing.SetItemsProcessed(timing.iterations() * timing.range(0));
 }
-BENCHMARK(rank_room)->Arg(2)->Arg(10)->Arg(20)->Arg(50)->Arg(100)->Unit(benchmark::kMicrosecond);
+BENCHMARK(arbitrate_all)->Arg(2)->Arg(10)->Arg(20)->Arg(50)->Arg(100)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace gpushare::benchmarks

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler's thread does with one look at a GPU, while nobody looks: it makes events of what the workers have
-// counted since the last look, and the policy hears them. Once as the only thing the processor does, and once as it is
-// between looks, when others have used its caches.
+// What the scheduler's thread does with one poll of a GPU: it makes events of what the workers have counted since the
+// last poll, and the policy processes them. Once as the only thing the processor does, and once as it is between polls,
+// when others have used its caches.
 #include <chrono>
 #include <random>
 
@@ -16,11 +16,11 @@ namespace {
 constexpr Scenario one_application{.applications = 1, .blocks = 1'000'000'000};
 constexpr int workers_per_sm = 8;
 /// Of one run, and few enough for the memory that a recorder has from the beginning.
-constexpr int looks = 120;
+constexpr int polls = 120;
 
 enum class Caches { Warm, Cold };
 
-/// Workers of one launch on all SMs, whose counters grow from look to look.
+/// Workers of one launch on all SMs, whose counters grow from poll to poll.
 class Workers {
  public:
   explicit Workers(int sms)
@@ -74,8 +74,8 @@ double seconds(Work work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// The time shown is of a look from counters to plan; the counters say what its parts take.
-void look(benchmark::State& timing, std::string_view policy_name, Caches caches) {
+/// The time shown is of a poll from counters to plan; the counters say what its parts take.
+void poll(benchmark::State& timing, std::string_view policy_name, Caches caches) {
   const Device device = device_of(one_application);
   const Workload workload = workload_of(one_application);
   NoGpu gpu(device);
@@ -108,28 +108,28 @@ void look(benchmark::State& timing, std::string_view policy_name, Caches caches)
     delivering += delivered;
     timing.SetIterationTime(observed + delivered);
   }
-  const auto per_look = [&](double total) {
+  const auto per_poll = [&](double total) {
     return benchmark::Counter(total * 1e6 / static_cast<double>(timing.iterations()));
   };
-  timing.counters["observe_us"] = per_look(observing);
-  timing.counters["deliver_us"] = per_look(delivering);
+  timing.counters["observe_us"] = per_poll(observing);
+  timing.counters["deliver_us"] = per_poll(delivering);
   timing.counters["events"] = static_cast<double>(events.size());
 }
 
 void settings(benchmark::internal::Benchmark* benchmark) {
-  benchmark->Iterations(looks)->Repetitions(20)->ReportAggregatesOnly()->UseManualTime()->Unit(benchmark::kMicrosecond);
+  benchmark->Iterations(polls)->Repetitions(20)->ReportAggregatesOnly()->UseManualTime()->Unit(benchmark::kMicrosecond);
 }
 void long_run(benchmark::internal::Benchmark* benchmark) {
-  benchmark->Iterations(20 * looks)->UseManualTime()->Unit(benchmark::kMicrosecond);
+  benchmark->Iterations(20 * polls)->UseManualTime()->Unit(benchmark::kMicrosecond);
 }
 
-BENCHMARK_CAPTURE(look, fifo, "fifo", Caches::Warm)->Apply(settings);
-BENCHMARK_CAPTURE(look, fifo_with_cold_caches, "fifo", Caches::Cold)->Apply(settings);
-BENCHMARK_CAPTURE(look, fifo_in_a_long_run, "fifo", Caches::Warm)->Apply(long_run);
-BENCHMARK_CAPTURE(look, srtf, "srtf", Caches::Warm)->Apply(settings);
-BENCHMARK_CAPTURE(look, srtf_with_cold_caches, "srtf", Caches::Cold)->Apply(settings);
-BENCHMARK_CAPTURE(look, choosing, "auto", Caches::Warm)->Apply(settings);
-BENCHMARK_CAPTURE(look, choosing_with_cold_caches, "auto", Caches::Cold)->Apply(settings);
+BENCHMARK_CAPTURE(poll, fifo, "fifo", Caches::Warm)->Apply(settings);
+BENCHMARK_CAPTURE(poll, fifo_with_cold_caches, "fifo", Caches::Cold)->Apply(settings);
+BENCHMARK_CAPTURE(poll, fifo_in_a_long_run, "fifo", Caches::Warm)->Apply(long_run);
+BENCHMARK_CAPTURE(poll, srtf, "srtf", Caches::Warm)->Apply(settings);
+BENCHMARK_CAPTURE(poll, srtf_with_cold_caches, "srtf", Caches::Cold)->Apply(settings);
+BENCHMARK_CAPTURE(poll, choosing, "auto", Caches::Warm)->Apply(settings);
+BENCHMARK_CAPTURE(poll, choosing_with_cold_caches, "auto", Caches::Cold)->Apply(settings);
 
 }  // namespace
 }  // namespace gpushare::benchmarks

@@ -9,14 +9,14 @@ namespace gpushare::bindings {
 namespace {
 
 template <class Table, Duration Table::* field>
-std::int64_t nanoseconds_of(const Table& table) {
+std::int64_t figure_in_ns(const Table& table) {
   return count(table.*field);
 }
 
 template <Duration CoRunTuning::* field>
-constexpr auto co_run = &nanoseconds_of<CoRunTuning, field>;
+constexpr auto co_run_ns = &figure_in_ns<CoRunTuning, field>;
 template <Duration RuntimeTuning::* field>
-constexpr auto runtime = &nanoseconds_of<RuntimeTuning, field>;
+constexpr auto runtime_ns = &figure_in_ns<RuntimeTuning, field>;
 
 void bind_co_run_tuning(py::module_& module) {
   const CoRunTuning usual;
@@ -38,10 +38,10 @@ void bind_co_run_tuning(py::module_& module) {
            py::arg("gain_of_sharing") = usual.gain_of_sharing,
            py::arg("gain_of_doubtful_co_running") = usual.gain_of_doubtful_co_running,
            py::arg("gain_of_serial_whole") = usual.gain_of_serial_whole)
-      .def_property_readonly("plan_latency_ns", co_run<&CoRunTuning::plan_latency>)
-      .def_property_readonly("allocation_settling_ns", co_run<&CoRunTuning::allocation_settling>)
-      .def_property_readonly("switch_cost_ns", co_run<&CoRunTuning::switch_cost>)
-      .def_property_readonly("longest_backlog_ns", co_run<&CoRunTuning::longest_backlog>)
+      .def_property_readonly("plan_latency_ns", co_run_ns<&CoRunTuning::plan_latency>)
+      .def_property_readonly("allocation_settling_ns", co_run_ns<&CoRunTuning::allocation_settling>)
+      .def_property_readonly("switch_cost_ns", co_run_ns<&CoRunTuning::switch_cost>)
+      .def_property_readonly("longest_backlog_ns", co_run_ns<&CoRunTuning::longest_backlog>)
       .def_readonly("gain_of_unequal_parts", &CoRunTuning::gain_of_unequal_parts)
       .def_readonly("gain_of_sharing", &CoRunTuning::gain_of_sharing)
       .def_readonly("gain_of_doubtful_co_running", &CoRunTuning::gain_of_doubtful_co_running)
@@ -83,18 +83,18 @@ void bind_runtime_tuning(py::module_& module) {
            py::arg("longest_passing_ns") = count(usual.longest_passing),
            py::arg("short_block_ns") = count(usual.short_block),
            py::arg("partition_worth_ns") = count(usual.partition_worth))
-      .def_property_readonly("shortest_poll_wait_ns", runtime<&RuntimeTuning::shortest_poll_wait>)
-      .def_property_readonly("longest_poll_wait_ns", runtime<&RuntimeTuning::longest_poll_wait>)
-      .def_property_readonly("late_poll_ns", runtime<&RuntimeTuning::late_poll>)
-      .def_property_readonly("late_poll_with_place_ns", runtime<&RuntimeTuning::late_poll_with_place>)
-      .def_property_readonly("time_for_events_ns", runtime<&RuntimeTuning::time_for_events>)
-      .def_property_readonly("first_top_up_patience_ns", runtime<&RuntimeTuning::first_top_up_patience>)
-      .def_property_readonly("longest_top_up_patience_ns", runtime<&RuntimeTuning::longest_top_up_patience>)
-      .def_property_readonly("work_per_claim_ns", runtime<&RuntimeTuning::work_per_claim>)
-      .def_property_readonly("brief_launch_ns", runtime<&RuntimeTuning::brief_launch>)
-      .def_property_readonly("longest_passing_ns", runtime<&RuntimeTuning::longest_passing>)
-      .def_property_readonly("short_block_ns", runtime<&RuntimeTuning::short_block>)
-      .def_property_readonly("partition_worth_ns", runtime<&RuntimeTuning::partition_worth>);
+      .def_property_readonly("shortest_poll_wait_ns", runtime_ns<&RuntimeTuning::shortest_poll_wait>)
+      .def_property_readonly("longest_poll_wait_ns", runtime_ns<&RuntimeTuning::longest_poll_wait>)
+      .def_property_readonly("late_poll_ns", runtime_ns<&RuntimeTuning::late_poll>)
+      .def_property_readonly("late_poll_with_place_ns", runtime_ns<&RuntimeTuning::late_poll_with_place>)
+      .def_property_readonly("time_for_events_ns", runtime_ns<&RuntimeTuning::time_for_events>)
+      .def_property_readonly("first_top_up_patience_ns", runtime_ns<&RuntimeTuning::first_top_up_patience>)
+      .def_property_readonly("longest_top_up_patience_ns", runtime_ns<&RuntimeTuning::longest_top_up_patience>)
+      .def_property_readonly("work_per_claim_ns", runtime_ns<&RuntimeTuning::work_per_claim>)
+      .def_property_readonly("brief_launch_ns", runtime_ns<&RuntimeTuning::brief_launch>)
+      .def_property_readonly("longest_passing_ns", runtime_ns<&RuntimeTuning::longest_passing>)
+      .def_property_readonly("short_block_ns", runtime_ns<&RuntimeTuning::short_block>)
+      .def_property_readonly("partition_worth_ns", runtime_ns<&RuntimeTuning::partition_worth>);
 }
 
 }  // namespace

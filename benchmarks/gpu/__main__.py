@@ -11,7 +11,7 @@ from .report import Report
 
 NAMES = (
     "overhead", "eviction", "short_behind_long", "partition", "mps", "pairs", "processes", "served",
-    "client_copies", "srtf_silicon", "costs", "record"
+    "client_copies", "srtf_silicon", "costs", "device_costs", "record"
 )  # fmt: skip
 
 

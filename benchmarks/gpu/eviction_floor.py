@@ -49,7 +49,7 @@ def floor_row(gpu: CudaDevice, name: str, loaded: LoadedLaunch, block_us: float,
     """A row for gpushare's chunk size, and for claims of one block."""
     floor = Floor(gpu, loaded, seed=0)
     row: dict[str, object] = {"kernel": name, "block": block_us, "limit": limit_us}
-    for words, chunk in (("", chosen_chunk(block_us)), ("chunk 1, ", 1)):
+    for words, chunk in (("", chosen_chunk(block_us, gpu.description.runtime.work_per_claim_ns)), ("chunk 1, ", 1)):
         gone = floor.gone_us(chunk)
         row |= {f"{words}n": len(gone), f"{words}p50": percentile(gone, 50), f"{words}p99": percentile(gone, 99)}
     return row

@@ -25,6 +25,7 @@ class TimedKernel:
         self.loaded = loaded
         self.launch = loaded.launch
         self.sms = gpu.description.sms
+        self._work_per_claim_ns = gpu.description.runtime.work_per_claim_ns
         compiled = loaded.compiled
         self._original = Function(compiled.original, compiled.symbol)
         self._worker = Function(compiled.worker, compiled.worker_symbol) if compiled.worker else None
@@ -62,7 +63,7 @@ class TimedKernel:
 
     def chosen_chunk(self) -> int:
         """The chunk size that gpushare chooses."""
-        return chosen_chunk(self.block_us)
+        return chosen_chunk(self.block_us, self._work_per_claim_ns)
 
     def _parameters(self, workers: int) -> bytes:
         x, y, z = self.launch.grid
@@ -88,9 +89,9 @@ class TimedKernel:
         return self._end.us_since(self._start)
 
 
-def chosen_chunk(block_us: float) -> int:
+def chosen_chunk(block_us: float, work_per_claim_ns: int) -> int:
     """As in src/core/workers/worker_demand.hpp."""
-    return int(min(max(8.0 / block_us, 1), 16)) if block_us > 0 else 1
+    return int(min(max(work_per_claim_ns / 1e3 / block_us, 1), 16)) if block_us > 0 else 1
 
 
 def _divisor(divisor: int) -> bytes:

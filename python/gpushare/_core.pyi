@@ -21,6 +21,7 @@ __all__: list[str] = [
     "BlockShapes",
     "Cancelled",
     "ClientPort",
+    "CoRunTuning",
     "CommandDelays",
     "CommandSink",
     "Compilation",
@@ -87,6 +88,7 @@ __all__: list[str] = [
     "RemoteArray",
     "RunRecord",
     "RunningLaunch",
+    "RuntimeTuning",
     "ServedApplication",
     "ServerPort",
     "SessionPast",
@@ -320,6 +322,84 @@ class CommandDelays:
     @property
     def top_up_ns(self) -> int: ...
 
+class CoRunTuning:
+    """
+    What co-scheduling costs on a device, and what it has to promise there.
+    """
+    def __init__(
+        self,
+        *,
+        plan_latency_ns: typing.SupportsInt | typing.SupportsIndex = 30000,
+        allocation_settling_ns: typing.SupportsInt | typing.SupportsIndex = 100000,
+        switch_cost_ns: typing.SupportsInt | typing.SupportsIndex = 100000,
+        longest_backlog_ns: typing.SupportsInt | typing.SupportsIndex = 5000000,
+        gain_of_unequal_parts: typing.SupportsFloat | typing.SupportsIndex = 1.2,
+        gain_of_sharing: typing.SupportsFloat | typing.SupportsIndex = 1.3,
+        gain_of_doubtful_co_running: typing.SupportsFloat | typing.SupportsIndex = 0.9090909090909091,
+        gain_of_serial_whole: typing.SupportsFloat | typing.SupportsIndex = 1.05,
+    ) -> None: ...
+    @property
+    def allocation_settling_ns(self) -> int: ...
+    @property
+    def gain_of_doubtful_co_running(self) -> float: ...
+    @property
+    def gain_of_serial_whole(self) -> float: ...
+    @property
+    def gain_of_sharing(self) -> float: ...
+    @property
+    def gain_of_unequal_parts(self) -> float: ...
+    @property
+    def longest_backlog_ns(self) -> int: ...
+    @property
+    def plan_latency_ns(self) -> int: ...
+    @property
+    def switch_cost_ns(self) -> int: ...
+
+class RuntimeTuning:
+    """
+    What the runtime of a real GPU waits for, and when it acts, by the costs of that GPU.
+    """
+    def __init__(
+        self,
+        *,
+        shortest_poll_wait_ns: typing.SupportsInt | typing.SupportsIndex = 5000,
+        longest_poll_wait_ns: typing.SupportsInt | typing.SupportsIndex = 500000,
+        late_poll_ns: typing.SupportsInt | typing.SupportsIndex = 40000,
+        late_poll_with_place_ns: typing.SupportsInt | typing.SupportsIndex = 25000,
+        time_for_events_ns: typing.SupportsInt | typing.SupportsIndex = 50000,
+        first_top_up_patience_ns: typing.SupportsInt | typing.SupportsIndex = 10000,
+        longest_top_up_patience_ns: typing.SupportsInt | typing.SupportsIndex = 1000000,
+        work_per_claim_ns: typing.SupportsInt | typing.SupportsIndex = 8000,
+        brief_launch_ns: typing.SupportsInt | typing.SupportsIndex = 30000,
+        longest_passing_ns: typing.SupportsInt | typing.SupportsIndex = 200000,
+        short_block_ns: typing.SupportsInt | typing.SupportsIndex = 50000,
+        partition_worth_ns: typing.SupportsInt | typing.SupportsIndex = 20000000,
+    ) -> None: ...
+    @property
+    def brief_launch_ns(self) -> int: ...
+    @property
+    def first_top_up_patience_ns(self) -> int: ...
+    @property
+    def late_poll_ns(self) -> int: ...
+    @property
+    def late_poll_with_place_ns(self) -> int: ...
+    @property
+    def longest_passing_ns(self) -> int: ...
+    @property
+    def longest_poll_wait_ns(self) -> int: ...
+    @property
+    def longest_top_up_patience_ns(self) -> int: ...
+    @property
+    def partition_worth_ns(self) -> int: ...
+    @property
+    def short_block_ns(self) -> int: ...
+    @property
+    def shortest_poll_wait_ns(self) -> int: ...
+    @property
+    def time_for_events_ns(self) -> int: ...
+    @property
+    def work_per_claim_ns(self) -> int: ...
+
 class Device:
     """
     A GPU as data. See docs/guide/devices.md for where the figures of each come from.
@@ -338,6 +418,8 @@ class Device:
         delays: CommandDelays,
         flops_per_s: typing.SupportsFloat | typing.SupportsIndex = 0.0,
         memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
+        tuning: CoRunTuning = ...,
+        runtime: RuntimeTuning = ...,
     ) -> None: ...
     def __reduce__(self) -> tuple[..., tuple[typing.Any]]: ...
     def __repr__(self) -> str: ...
@@ -362,11 +444,15 @@ class Device:
     @property
     def per_sm(self) -> SmCapacity: ...
     @property
+    def runtime(self) -> RuntimeTuning: ...
+    @property
     def sms(self) -> int: ...
     @property
     def to_device(self) -> CopyEngine: ...
     @property
     def to_host(self) -> CopyEngine: ...
+    @property
+    def tuning(self) -> CoRunTuning: ...
 
 class KernelModel:
     def __init__(
@@ -1207,7 +1293,7 @@ class CudaDevice:
         """
     def know_as(self, model: Device) -> None:
         """
-        Adds bandwidths, which the driver does not report, from the model of such a GPU.
+        Adds bandwidths and costs, which the driver does not report, from the model of such a GPU.
         """
     def load(self, cubin: bytes, has_variables: bool = False, has_constants: bool = False) -> KernelModule:
         """

@@ -11,6 +11,7 @@ namespace py = pybind11;
 void bind_errors(py::module_& module);
 void bind_cuda_errors(py::module_& module);
 void bind_device(py::module_& module);
+void bind_device_tuning(py::module_& module);
 void bind_workload(py::module_& module);
 void bind_state(py::module_& module);
 void bind_predictors(py::module_& module);

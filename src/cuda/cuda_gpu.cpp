@@ -20,6 +20,8 @@ CudaGpu::CudaGpu(GpuResources& resources, const Program& program)
       in_use_(resources.in_use, std::try_to_lock),
       current_(*resources.context),
       factory_(resources, program),
+      events_(resources.device.runtime),
+      polls_(resources.device.runtime),
       launches_(factory_, resources.context->drain_requests(), events_, polls_),
       to_device_(resources.context, resources.completions),
       to_host_(resources.context, resources.completions) {

@@ -54,6 +54,18 @@ TEST_F(ShortLaunches, TheHardwaresGroupsAreFoundOut) {
   EXPECT_EQ(groups.within({sm(0), sm(1), sm(2), sm(3)}).groups.size(), 2u);
 }
 
+TEST_F(ShortLaunches, ModelOfTheGpuSaysWhatIsBriefAndWhatAPartitionIsWorth) {
+  Device model = context->description();
+  model.runtime.brief_launch = Duration(7);
+  model.runtime.partition_worth = 1000 * worth;
+  resources->know_as(model);
+  EXPECT_EQ(resources->mode_limits.brief, Duration(7));
+  EXPECT_FALSE(way_for(kernel, {sm(2), sm(3)}));
+  model.runtime.partition_worth = worth;
+  resources->know_as(model);
+  EXPECT_TRUE(way_for(kernel, {sm(2), sm(3)}));
+}
+
 TEST_F(ShortLaunches, AKernelRunsInAPartitionOnceThatIsReady) {
   EXPECT_FALSE(resources->partitions.find(kernel, {sm(2), sm(3)}, worth / 2));
   const std::optional<OriginalSetup> way = way_for(kernel, {sm(2), sm(3)});

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pickle
+import tomllib
 
 import pytest
 from messages import raises_naming
@@ -13,6 +14,8 @@ from messages import raises_naming
 import gpushare as gs
 from gpushare import _core
 from gpushare.model.device_file import device_from_dict, device_to_dict
+from gpushare.model.device_text import device_text
+from gpushare.model.devices import changed_device
 from gpushare.profile.toml_export import read_profiles
 
 GTX480_FILE = pathlib.Path(gs.__file__).parent / "devices" / "gtx480.toml"
@@ -102,6 +105,12 @@ def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
         ("threads = 1536", 'threads = 1536\nissue_order = "random"', "per_sm.issue_order"),
         ("latency_ns = 10_000", "latency_ns = -1000", "to_device.latency_ns"),
         ("[to_host]", "[to_moon]", ("to_moon", "name", "sms")),
+        ("[to_host]", "[runtime]\nlate_poll_ns = -1\n[to_host]", ("runtime.late_poll_ns", -1)),
+        ("[to_host]", '[runtime]\nlate_poll_ns = "soon"\n[to_host]', ("runtime.late_poll_ns", "soon", "number")),
+        ("[to_host]", "[runtime]\nlate_poll = 1\n[to_host]", ("runtime.late_poll", "late_poll_ns", "short_block_ns")),
+        ("[to_host]", "[runtime]\nfirst_top_up_patience_ns = 0\n[to_host]", "runtime.first_top_up_patience_ns"),
+        ("[to_host]", "[tuning]\ngain_of_sharing = 0\n[to_host]", ("tuning.gain_of_sharing", 0)),
+        ("[to_host]", "[tuning]\nswitch_cost_ns = nan\n[to_host]", "tuning.switch_cost_ns"),
     ],
 )
 def test_a_wrong_device_file_is_named(tmp_path, old, new, named):
@@ -119,6 +128,29 @@ def test_a_device_of_ones_own(tmp_path, pair):
     run = gs.run(pair, "fifo", device=path)
     assert run.device.name == "half"
     assert set(run.blocks()["sm"]) == set(range(7))
+
+
+def test_a_file_states_what_its_gpu_is_to_wait_for(tmp_path):
+    path = tmp_path / "patient.toml"
+    path.write_text(GTX480_FILE.read_text() + "\n[runtime]\nlate_poll_ns = 80_000\n[tuning]\ngain_of_sharing = 2.5\n")
+    patient, usual = gs.device(path), gs.device("gtx480")
+    assert patient.runtime.late_poll_ns == 2 * usual.runtime.late_poll_ns
+    assert patient.tuning.gain_of_sharing == 2.5
+    changed = {("runtime", "late_poll_ns"), ("tuning", "gain_of_sharing")}
+    one, other = device_to_dict(patient), device_to_dict(usual)
+    assert {
+        (name, key) for name in ("runtime", "tuning") for key in one[name] if one[name][key] != other[name][key]
+    } == (changed)
+    again = tmp_path / "again.toml"
+    again.write_text(device_text(patient))
+    for copied in (gs.device(again), pickle.loads(pickle.dumps(patient)), changed_device(patient, name="gtx480")):
+        assert device_to_dict(copied) == one
+
+
+def test_the_h100_states_all_that_it_is_to_wait_for_and_the_defaults_are_its():
+    stated = tomllib.loads((GTX480_FILE.parent / "h100.toml").read_text())
+    for name in ("runtime", "tuning"):
+        assert stated[name] == device_to_dict(gs.device("h100"))[name] == device_to_dict(gs.device("gtx480"))[name]
 
 
 def test_a_changed_file_is_read_again(tmp_path):

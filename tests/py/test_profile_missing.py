@@ -230,3 +230,9 @@ def test_the_command_line(gpu, measured, call, command, monkeypatch, tmp_path):
 def test_the_command_line_refuses_it_on_a_simulated_device(call, command_folder):
     said = call("compare", "pair.toml", "--policies", "fifo", "--profile-missing", code=2).stderr
     assert "profile_missing measures kernels" in said
+
+
+def test_a_simulated_gpu_without_profiles_names_the_gpu_that_measures_them(monkeypatch):
+    monkeypatch.setitem(lookup.SIMULATED, "gtx480", "NVIDIA Made Up")
+    with raises_naming(gs.InvalidInput, "NVIDIA Made Up", "gtx480", "gpushare profile", "cuda:0"):
+        gs.compare(bundled_workload("suite_pair"), ["fifo"], device="gtx480")

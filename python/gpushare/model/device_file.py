@@ -15,6 +15,10 @@ from gpushare.files.toml_file import Schema, checked, made_from
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Nanoseconds = Annotated[float, Field(ge=0, le=1e15)]
 """The core checks values within these limits, which are those of its number types."""
+PositiveNanoseconds = Annotated[float, Field(gt=0, le=1e15)]
+Gain = Annotated[float, Field(gt=0, le=1e3)]
+USUAL_CO_RUNS = _core.CoRunTuning()
+USUAL_RUNTIME = _core.RuntimeTuning()
 
 
 class SmTable(Schema):
@@ -94,6 +98,56 @@ class DelaysTable(Schema):
     """From the last block of a launch to the first of its successor in the hardware queue; 0: no successors."""
 
 
+class TuningTable(Schema):
+    """The cost of co-running kernels, and what it has to promise. Policies that predict use it."""
+
+    plan_latency_ns: Nanoseconds = USUAL_CO_RUNS.plan_latency_ns
+    """From the arrival of a launch until workers obey a plan for it, at least."""
+    allocation_settling_ns: Nanoseconds = USUAL_CO_RUNS.allocation_settling_ns
+    """From a new allocation until its quotas hold on all SMs."""
+    switch_cost_ns: Nanoseconds = USUAL_CO_RUNS.switch_cost_ns
+    """To hand the GPU from one launch to another."""
+    longest_backlog_ns: Nanoseconds = USUAL_CO_RUNS.longest_backlog_ns
+    """The most waiting work that is admitted to reserved SMs."""
+    gain_of_unequal_parts: Gain = USUAL_CO_RUNS.gain_of_unequal_parts
+    """Throughput that an unequal partition must promise over an equal one."""
+    gain_of_sharing: Gain = USUAL_CO_RUNS.gain_of_sharing
+    """The same for shared SMs."""
+    gain_of_doubtful_co_running: Gain = USUAL_CO_RUNS.gain_of_doubtful_co_running
+    """The same for co-running over serial execution, where the prediction is uncertain."""
+    gain_of_serial_whole: Gain = USUAL_CO_RUNS.gain_of_serial_whole
+    """Throughput of original kernels in serial execution over that of one after the other."""
+
+
+class RuntimeTable(Schema):
+    """What the scheduler of a real GPU waits for; simulated ones do not use it."""
+
+    shortest_poll_wait_ns: Nanoseconds = USUAL_RUNTIME.shortest_poll_wait_ns
+    """Between two polls of the GPU while a launch waits for what they show."""
+    longest_poll_wait_ns: Nanoseconds = USUAL_RUNTIME.longest_poll_wait_ns
+    """The same while none waits, at most."""
+    late_poll_ns: Nanoseconds = USUAL_RUNTIME.late_poll_ns
+    """A poll that takes longer is started once more in another way."""
+    late_poll_with_place_ns: Nanoseconds = USUAL_RUNTIME.late_poll_with_place_ns
+    """The same while SMs are reserved for the other way."""
+    time_for_events_ns: PositiveNanoseconds = USUAL_RUNTIME.time_for_events_ns
+    """The policy's time for the events of a poll before the next one."""
+    first_top_up_patience_ns: PositiveNanoseconds = USUAL_RUNTIME.first_top_up_patience_ns
+    """From a request for workers to the next one, at first; it doubles each time."""
+    longest_top_up_patience_ns: PositiveNanoseconds = USUAL_RUNTIME.longest_top_up_patience_ns
+    """The same at most."""
+    work_per_claim_ns: Nanoseconds = USUAL_RUNTIME.work_per_claim_ns
+    """Work that a worker claims at once."""
+    brief_launch_ns: Nanoseconds = USUAL_RUNTIME.brief_launch_ns
+    """A launch is brief if its blocks all begin at once and take no longer."""
+    longest_passing_ns: Nanoseconds = USUAL_RUNTIME.longest_passing_ns
+    """The time for which a launch on reserved SMs is expected to end before its places matter."""
+    short_block_ns: Nanoseconds = USUAL_RUNTIME.short_block_ns
+    """A launch with blocks no longer than this leaves its SMs soon."""
+    partition_worth_ns: PositiveNanoseconds = USUAL_RUNTIME.partition_worth_ns
+    """Time of launches after which a kernel is loaded into a part of the GPU."""
+
+
 class DeviceTable(Schema):
     """The whole file."""
 
@@ -119,6 +173,10 @@ class DeviceTable(Schema):
     """Copies to the host."""
     delays: DelaysTable = DelaysTable()
     """Delays between a command of the host and its effect."""
+    tuning: TuningTable = TuningTable()
+    """The cost of co-running kernels, and what it has to promise."""
+    runtime: RuntimeTable = RuntimeTable()
+    """What the scheduler of a real GPU waits for."""
 
 
 def read_device(path: Path) -> Device:
@@ -151,6 +209,8 @@ def device_to_dict(device: Device) -> dict[str, Any]:
         "to_device": _copy_to_dict(device.to_device),
         "to_host": _copy_to_dict(device.to_host),
         "delays": {field: getattr(device.delays, field) for field in DelaysTable.model_fields},
+        "tuning": {field: getattr(device.tuning, field) for field in TuningTable.model_fields},
+        "runtime": {field: getattr(device.runtime, field) for field in RuntimeTable.model_fields},
     }
 
 
@@ -176,8 +236,15 @@ def _device(table: DeviceTable) -> Device:
         ),
         to_device=_copy_engine(table.to_device),
         to_host=_copy_engine(table.to_host),
-        delays=_core.CommandDelays(**{field: round(ns) for field, ns in table.delays.model_dump().items()}),
+        delays=_core.CommandDelays(**_in_whole_ns(table.delays)),
+        tuning=_core.CoRunTuning(**_in_whole_ns(table.tuning)),
+        runtime=_core.RuntimeTuning(**_in_whole_ns(table.runtime)),
     )
+
+
+def _in_whole_ns(table: Schema) -> dict[str, Any]:
+    """The values of a table, times as the core counts them."""
+    return {key: round(value) if key.endswith("_ns") else value for key, value in table.model_dump().items()}
 
 
 def _copy_engine(table: CopyTable) -> _core.CopyEngine:

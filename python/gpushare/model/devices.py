@@ -23,6 +23,8 @@ FIGURES = (
     "to_device",
     "to_host",
     "delays",
+    "tuning",
+    "runtime",
     "flops_per_s",
     "memory_bytes",
 )

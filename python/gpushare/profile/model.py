@@ -41,8 +41,9 @@ def model_of(launch: Launch, device: Device) -> KernelModel:
     profile = kernel_profile(kernel, block, SIMULATED[device.name])
     if profile is None:
         raise InvalidInput(
-            f"{missing}, because there is no profile of it with blocks of {_shape(launch)} threads: measure it on that "
-            "GPU (gpushare profile), run it on a GPU with device='cuda:0', or launch a KernelModel of it"
+            f"{missing}, because there is no profile of it with blocks of {_shape(launch)} threads: measure it on an "
+            f"{SIMULATED[device.name]} (gpushare profile), run it on a GPU with device='cuda:0', or launch a "
+            "KernelModel of it"
         )
     if profile.worker_residency is None:
         raise InvalidInput(f"{missing}, because it has no workers: {profile.refusal}")

@@ -76,8 +76,9 @@ void bind_device_class(py::module_& module) {
       .def(py::init<int>(), py::arg("ordinal"))
       .def_property_readonly("description", [](const CudaDevice& self) { return self.context->description(); })
       .def(
-          "know_as", [](const CudaDevice& self, const Device& model) { self.context->know_as(model); },
-          py::arg("model"), "Adds bandwidths, which the driver does not report, from the model of such a GPU.")
+          "know_as", [](const CudaDevice& self, const Device& model) { self.resources->know_as(model); },
+          py::arg("model"),
+          "Adds bandwidths and costs, which the driver does not report, from the model of such a GPU.")
       .def_property_readonly("architecture", [](const CudaDevice& self) { return self.context->architecture(); })
       .def_property_readonly("memory_bytes", [](const CudaDevice& self) { return self.context->memory_bytes(); })
       .def_property_readonly("stream_levels",

@@ -28,6 +28,32 @@ void require_not_negative(const Device& device, const char* field, double value)
           "device '" + device.name + "': " + field + " must not be negative, got " + std::to_string(value));
 }
 
+void validate(const Device& device, const CoRunTuning& tuning) {
+  require_not_negative(device, "tuning.plan_latency", nanoseconds(tuning.plan_latency));
+  require_not_negative(device, "tuning.allocation_settling", nanoseconds(tuning.allocation_settling));
+  require_not_negative(device, "tuning.switch_cost", nanoseconds(tuning.switch_cost));
+  require_not_negative(device, "tuning.longest_backlog", nanoseconds(tuning.longest_backlog));
+  require_positive(device, "tuning.gain_of_unequal_parts", tuning.gain_of_unequal_parts);
+  require_positive(device, "tuning.gain_of_sharing", tuning.gain_of_sharing);
+  require_positive(device, "tuning.gain_of_doubtful_co_running", tuning.gain_of_doubtful_co_running);
+  require_positive(device, "tuning.gain_of_serial_whole", tuning.gain_of_serial_whole);
+}
+
+void validate(const Device& device, const RuntimeTuning& runtime) {
+  require_not_negative(device, "runtime.shortest_poll_wait", nanoseconds(runtime.shortest_poll_wait));
+  require_not_negative(device, "runtime.longest_poll_wait", nanoseconds(runtime.longest_poll_wait));
+  require_not_negative(device, "runtime.late_poll", nanoseconds(runtime.late_poll));
+  require_not_negative(device, "runtime.late_poll_with_place", nanoseconds(runtime.late_poll_with_place));
+  require_positive(device, "runtime.time_for_events", nanoseconds(runtime.time_for_events));
+  require_positive(device, "runtime.first_top_up_patience", nanoseconds(runtime.first_top_up_patience));
+  require_positive(device, "runtime.longest_top_up_patience", nanoseconds(runtime.longest_top_up_patience));
+  require_not_negative(device, "runtime.work_per_claim", nanoseconds(runtime.work_per_claim));
+  require_not_negative(device, "runtime.brief_launch", nanoseconds(runtime.brief_launch));
+  require_not_negative(device, "runtime.longest_passing", nanoseconds(runtime.longest_passing));
+  require_not_negative(device, "runtime.short_block", nanoseconds(runtime.short_block));
+  require_positive(device, "runtime.partition_worth", nanoseconds(runtime.partition_worth));
+}
+
 }  // namespace
 
 void validate(const Device& device) {
@@ -66,6 +92,8 @@ void validate(const Device& device) {
   require_not_negative(device, "delays.top_up", nanoseconds(device.delays.top_up));
   require_not_negative(device, "delays.follow", nanoseconds(device.delays.follow));
   require_not_negative(device, "memory", static_cast<double>(device.memory.count));
+  validate(device, device.tuning);
+  validate(device, device.runtime);
 }
 
 }  // namespace gpushare

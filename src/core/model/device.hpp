@@ -107,6 +107,43 @@ struct CoRunTuning {
   double gain_of_serial_whole = 1.05;
 };
 
+/// What the runtime of a real GPU waits for, and when it acts. All of it follows from costs and latencies of the GPU,
+/// its driver and its host. The defaults were measured on an H100 80GB.
+struct RuntimeTuning {
+  /// Between two polls while a launch waits for what they show: a poll takes 6 us, so the copy engine is idle for about
+  /// half of the time.
+  Duration shortest_poll_wait{5'000};
+  /// The same while no launch waits, at most: workers report progress no more often than that.
+  Duration longest_poll_wait{500'000};
+  /// A poll that takes longer is started once more in another way: it takes 6 us, 13 us beside copies that do not delay
+  /// it.
+  Duration late_poll{40'000};
+  /// The same where SMs are reserved for the other way, which then costs no kernel its place.
+  Duration late_poll_with_place{25'000};
+  /// The policy has so long for the events of a poll before the next one: a built-in policy processes all of them in 10
+  /// to 30 us, one in Python may take a millisecond.
+  Duration time_for_events{50'000};
+  /// From a request for workers to the next one, at first. It doubles with each request: where workers find no place,
+  /// more of them keep the hardware busy for nothing.
+  Duration first_top_up_patience{10'000};
+  /// The same at most.
+  Duration longest_top_up_patience{1'000'000};
+  /// Work that a worker claims at once: an atomic operation costs about 1 ns of the whole GPU, and a worker that was
+  /// told to leave does all that it has claimed.
+  Duration work_per_claim{8'000};
+  /// A launch is brief if its blocks all begin at once and take no longer: it ends before an order could reach it.
+  Duration brief_launch{30'000};
+  /// A launch on reserved SMs is expected to end before the places of its blocks matter for so long: it takes some 25
+  /// us to evict workers from there, and as much to bring them back.
+  Duration longest_passing{200'000};
+  /// A launch with blocks no longer than this leaves its SMs soon: its workers obey an order when their chunk ends.
+  Duration short_block{50'000};
+  /// A kernel is loaded into a part of the GPU once the launches that need it have taken so long: a drain takes 0.1 to
+  /// 2 ms until it begins, 0.3 for a kernel and 2 for a partition, and original launches save a twentieth of the time
+  /// in the mean.
+  Duration partition_worth{20'000'000};
+};
+
 struct Device {
   std::string name;
   int sms = 0;
@@ -118,6 +155,7 @@ struct Device {
   CopyEngine to_host;
   CommandDelays delays;
   CoRunTuning tuning{};
+  RuntimeTuning runtime{};
   double flops_per_s = 0;  ///< single-precision peak, where known
   Bytes memory{};          ///< where known; 0: not limited
 };

@@ -42,7 +42,7 @@ bool BypassQueue::is_on_reserved_sms(OperationId launch) const {
 bool BypassQueue::is_passing(const GpuLaunch& launch, Time now) const {
   const auto found = admitted_.find(launch.id());
   if (found == admitted_.end() || !found->second.is_on_reserved_sms) return false;
-  return !launch.has_begun() || now - found->second.since < longest_passing;
+  return !launch.has_begun() || now - found->second.since < longest_passing_;
 }
 
 bool BypassQueue::forget(OperationId launch) {

@@ -18,6 +18,8 @@ class BypassQueue {
  public:
   using Launches = std::vector<std::unique_ptr<GpuLaunch>>;
 
+  explicit BypassQueue(const RuntimeTuning& tuning = {}) : longest_passing_(tuning.longest_passing) {}
+
   /// Admits a launch. `on_reserved_sms`: it runs in its original form on the SMs that are reserved for it; else it has
   /// begun already, and continues.
   void admit(OperationId launch, bool on_reserved_sms, Time now);
@@ -43,8 +45,8 @@ class BypassQueue {
     bool is_on_reserved_sms = false;
     Time since{};
   };
-  static constexpr Duration longest_passing{200'000};
 
+  Duration longest_passing_;
   std::unordered_map<OperationId, Admitted> admitted_;
   std::deque<std::unique_ptr<GpuLaunch>> waiting_;
 };

@@ -6,8 +6,6 @@
 namespace gpushare {
 namespace {
 
-/// A built-in policy processes all events of a poll in 10 to 30 us; one in Python may take a millisecond.
-constexpr Duration longest_time_for_events(50'000);
 constexpr int most_times_deferred = 3;
 
 bool is_end(const Event& event) { return event.kind == EventKind::LaunchEnded || event.kind == EventKind::CopyEnded; }
@@ -35,7 +33,7 @@ Event EventBuffer::take() {
 bool EventBuffer::are_due(Time time) {
   if (empty() || times_deferred_ < most_times_deferred) return false;
   if (!due_since_) due_since_ = time;
-  return time - *due_since_ < longest_time_for_events;
+  return time - *due_since_ < longest_time_for_events_;
 }
 
 void EventBuffer::deferred() {

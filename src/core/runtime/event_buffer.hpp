@@ -15,11 +15,14 @@
 #include <vector>
 
 #include "core/engine/event.hpp"
+#include "core/model/device.hpp"
 
 namespace gpushare {
 
 class EventBuffer {
  public:
+  explicit EventBuffer(const RuntimeTuning& tuning = {}) : longest_time_for_events_(tuning.time_for_events) {}
+
   bool empty() const { return events_.empty(); }
   /// What the device sees is appended here. Entries that were taken may still be among those before.
   std::vector<Event>& seen() { return events_; }
@@ -55,6 +58,7 @@ class EventBuffer {
   std::span<const Event> waiting() const { return std::span(events_).subspan(next_); }
   void forget_if_all_taken();
 
+  Duration longest_time_for_events_;
   std::vector<Event> events_;
   std::size_t next_ = 0;  // in events_
   std::vector<Event> held_ends_;

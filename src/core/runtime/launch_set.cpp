@@ -20,7 +20,12 @@ constexpr int before_all = -1;
 }  // namespace
 
 LaunchSet::LaunchSet(LaunchHardware& hardware, DrainRequests& drains, EventBuffer& events, PollSchedule& polls)
-    : hardware_(hardware), events_(events), polls_(polls), quiescence_(drains), arbiter_(hardware.device()) {}
+    : hardware_(hardware),
+      events_(events),
+      polls_(polls),
+      quiescence_(drains),
+      arbiter_(hardware.device()),
+      bypass_(hardware.device().runtime) {}
 
 void LaunchSet::submit(const Submission& submission, Time now) {
   successors_.take_announced(submission.application);

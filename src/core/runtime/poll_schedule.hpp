@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/model/units.hpp"
+#include "core/model/device.hpp"
 
 namespace gpushare {
 
@@ -18,8 +18,14 @@ struct PollNeed {
 
 class PollSchedule {
  public:
+  explicit PollSchedule(const RuntimeTuning& tuning = {})
+      : shortest_wait_(tuning.shortest_poll_wait),
+        longest_wait_(tuning.longest_poll_wait),
+        patience_(tuning.late_poll),
+        patience_with_place_(tuning.late_poll_with_place) {}
+
   /// Something has changed that the tables may show.
-  void soon() { wait_ = shortest_wait; }
+  void soon() { wait_ = shortest_wait_; }
 
   bool is_due(Time now, const PollNeed& need) const;
 
@@ -31,31 +37,29 @@ class PollSchedule {
   /// Does the poll that was started last take too long? Where SMs are reserved for the other way to read, a shorter
   /// time is too long.
   bool is_late(Time now, bool has_reserved_place) const {
-    return now - started_ >= (has_reserved_place ? patience_with_place : patience);
+    return now - started_ >= (has_reserved_place ? patience_with_place_ : patience_);
   }
 
  private:
-  static constexpr Duration shortest_wait{5'000};
-  static constexpr Duration longest_wait{500'000};
-  /// A poll takes 6 us, 13 us beside copies that do not delay it.
-  static constexpr Duration patience{40'000};
-  static constexpr Duration patience_with_place{25'000};
-
+  Duration shortest_wait_;
+  Duration longest_wait_;
+  Duration patience_;
+  Duration patience_with_place_;
   Time started_{};
   Time ended_{};
-  Duration wait_ = shortest_wait;
+  Duration wait_ = shortest_wait_;
 };
 
 // The policy processes the last poll for a while. Where a launch waits, the next poll runs meanwhile.
 inline bool PollSchedule::is_due(Time now, const PollNeed& need) const {
   if (!need.any_unsettled && !need.any_running) return false;
-  const Duration wait = !need.any_unsettled ? wait_ : need.events_wait ? Duration{} : shortest_wait;
+  const Duration wait = !need.any_unsettled ? wait_ : need.events_wait ? Duration{} : shortest_wait_;
   return now - ended_ >= wait;
 }
 
 inline void PollSchedule::ended(Time now) {
   ended_ = now;
-  wait_ = std::min(2 * wait_, longest_wait);
+  wait_ = std::min(2 * wait_, longest_wait_);
 }
 
 }  // namespace gpushare

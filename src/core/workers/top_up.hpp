@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/model/units.hpp"
+#include "core/model/device.hpp"
 #include "core/workers/worker_demand.hpp"
 #include "core/workers/worker_tries.hpp"
 
@@ -14,6 +14,9 @@ namespace gpushare {
 
 class TopUp {
  public:
+  explicit TopUp(const RuntimeTuning& tuning = {})
+      : first_patience_(tuning.first_top_up_patience), longest_patience_(tuning.longest_top_up_patience) {}
+
   /// A new grant: `open_sms` SMs are those where the hardware may place workers.
   void granted(int open_sms) { open_sms_ = open_sms; }
   int open_sms() const { return open_sms_; }
@@ -22,16 +25,16 @@ class TopUp {
   /// The grant differs from the last one: the launch may ask at once, and its patience is that of a first try.
   void restart(Time now) {
     next_ = now;
-    patience_ = first_patience;
+    patience_ = first_patience_;
   }
   /// The launch has asked.
   void asked(Time now) {
     next_ = now + patience_;
-    patience_ = std::min(2 * patience_, longest_patience);
+    patience_ = std::min(2 * patience_, longest_patience_);
   }
   /// The same, where another launch has asked for it and the patience does not grow.
   void asked_first(Time now) {
-    patience_ = first_patience;
+    patience_ = first_patience_;
     next_ = now + patience_;
   }
 
@@ -42,9 +45,8 @@ class TopUp {
   void none_is_missing() { tries_.have_found_places(); }
 
  private:
-  static constexpr Duration first_patience{10'000};
-  static constexpr Duration longest_patience{1'000'000};
-
+  Duration first_patience_;
+  Duration longest_patience_;
   int open_sms_ = 0;
   Time next_{};
   Duration patience_{};

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "core/model/units.hpp"
+#include "core/model/device.hpp"
 
 namespace gpushare {
 
@@ -36,13 +36,11 @@ inline int workers_to_launch(const WorkerDemand& demand, int open_sms, int sms, 
       std::min<std::int64_t>(std::int64_t{demand.missing} * spread, std::int64_t{2} * sms * max_residency));
 }
 
-/// Tasks per claim. One atomic operation costs about 1 ns of the whole GPU, and a worker told to leave does all of its
-/// chunk first: 8 us of work per claim hides the former and bounds the latter.
-inline std::uint16_t chunk_for(Duration block_time) {
+/// Tasks per claim: as much work as hides the cost of the claim, and bounds what a worker told to leave does first.
+inline std::uint16_t chunk_for(Duration block_time, const RuntimeTuning& tuning = {}) {
   if (block_time <= Duration{}) return 1;
-  constexpr std::int64_t work_per_claim_ns = 8'000;
   constexpr std::int64_t most_tasks = 16;
-  return static_cast<std::uint16_t>(std::clamp<std::int64_t>(work_per_claim_ns / block_time.count(), 1, most_tasks));
+  return static_cast<std::uint16_t>(std::clamp<std::int64_t>(tuning.work_per_claim / block_time, 1, most_tasks));
 }
 
 /// A claim takes at most (tasks left >> guide): about a quarter of a worker's fair share.

@@ -119,6 +119,8 @@ void Context::know_as(const Device& model) {
   description_.per_sm.issue_order = model.per_sm.issue_order;
   description_.per_sm.shared_memory_splits = model.per_sm.shared_memory_splits;
   description_.flops_per_s = model.flops_per_s;
+  description_.tuning = model.tuning;
+  description_.runtime = model.runtime;
 }
 
 void Context::abandon() { is_lost_ = true; }

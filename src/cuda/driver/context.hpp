@@ -30,7 +30,7 @@ class Context {
   /// The scheduler's description of this GPU.
   const Device& description() const { return description_; }
   /// Adds values of a device model that the driver does not report: policies that predict how kernels share it need
-  /// them.
+  /// them, and so do the waits of the runtime. For GpuResources, which depend on them.
   void know_as(const Device& model);
   /// The target of the compiler: "sm_90".
   const std::string& architecture() const { return architecture_; }

@@ -24,14 +24,21 @@ struct GpuResources {
   std::mutex in_use;  ///< held by the run that uses them
 
   explicit GpuResources(const SharedContext& shared, Slot slots = WorkerTables::usual_slots,
-                        Duration worth_a_partition = Partitions::usual_worth)
+                        Duration worth_a_partition = RuntimeTuning().partition_worth)
       : context(shared),
         device(context->description()),
         completions(context),
         streams(context),
         tables(context, completions, device.sms, slots),
         partitions(context, worth_a_partition),
-        mode_limits{.sms = static_cast<std::size_t>(device.sms), .brief = Duration(30'000)} {}
+        mode_limits{.sms = static_cast<std::size_t>(device.sms), .brief = device.runtime.brief_launch} {}
+
+  /// Adds what a model of such a GPU knows. Not during a run.
+  void know_as(const Device& model) {
+    context->know_as(model);
+    mode_limits.brief = device.runtime.brief_launch;
+    partitions.set_worth(device.runtime.partition_worth);
+  }
 };
 
 }  // namespace gpushare::cuda

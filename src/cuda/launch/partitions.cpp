@@ -83,6 +83,11 @@ class Partitions::Workshop {
     return OriginalSetup{loaded.function, entry.partition->sms(), sms, {entry.partition, &entry.partition->streams()}};
   }
 
+  void set_worth(Duration worth) {
+    const std::scoped_lock lock(mutex_);
+    worth_ = worth;
+  }
+
   void wait_ready() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return orders_.empty() && !is_working_; });
@@ -255,7 +260,7 @@ class Partitions::Workshop {
   }
 
   SharedContext context_;
-  const Duration worth_;
+  Duration worth_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::vector<SmId>, PartitionEntry> entries_;
@@ -283,6 +288,8 @@ std::optional<OriginalSetup> Partitions::find(const std::shared_ptr<const Kernel
   if (!thread_.joinable()) thread_ = std::thread([workshop = workshop_] { workshop->work(); });
   return workshop_->find(kernel, sms, expected);
 }
+
+void Partitions::set_worth(Duration worth) { workshop_->set_worth(worth); }
 
 void Partitions::wait_ready() { workshop_->wait_ready(); }
 

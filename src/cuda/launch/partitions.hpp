@@ -16,13 +16,9 @@ namespace gpushare::cuda {
 
 class Partitions {
  public:
-  /// Measured on an H100: a drain takes 0.1 to 2 ms until it begins, 0.3 for a kernel and 2 for a partition, and
-  /// original launches save a twentieth of the time in the mean.
-  static constexpr Duration usual_worth{20'000'000};
-
   /// A kernel is loaded once the launches that need it have taken `worth`, and a partition is made after three times as
   /// much; in the same drain further orders are made that have reached a part of that.
-  explicit Partitions(SharedContext context, Duration worth = usual_worth);
+  Partitions(SharedContext context, Duration worth);
   ~Partitions();
   Partitions(const Partitions&) = delete;
   Partitions& operator=(const Partitions&) = delete;
@@ -31,6 +27,8 @@ class Partitions {
   /// should take so long. Nothing as long as it is not ready, or where those are less than nine in ten.
   std::optional<OriginalSetup> find(const std::shared_ptr<const KernelCode>& kernel, const std::vector<SmId>& sms,
                                     Duration expected);
+  /// For what is wanted from now on.
+  void set_worth(Duration worth);
   /// Waits until all orders are ready, or have failed.
   void wait_ready();
 

@@ -11,9 +11,6 @@ namespace {
 /// polls are more frequent. The longer a launch has run, the less recent changes say about it.
 Duration report_interval(Duration elapsed) { return std::clamp(elapsed / 2, Duration(100'000), Duration(500'000)); }
 
-/// Workers obey an order when their chunk ends.
-constexpr Duration short_block(50'000);
-
 }  // namespace
 
 WorkerLaunch::WorkerLaunch(LaunchFactory& factory, const Submission& submission, const LaunchTraits& traits,
@@ -22,11 +19,12 @@ WorkerLaunch::WorkerLaunch(LaunchFactory& factory, const Submission& submission,
       factory_(factory),
       code_(code),
       grids_(factory.resources().streams, factory.resources().completions),
-      orders_(static_cast<std::size_t>(factory.device().sms)) {
+      orders_(static_cast<std::size_t>(factory.device().sms)),
+      top_up_(factory.device().runtime) {
   const std::optional<Duration> known = factory.history().block_time(traits.kernel);
   if (!known) return;
   usual_block_time_ = *known;
-  set_chunk(chunk_for(*known));
+  set_chunk(chunk_for(*known, factory.device().runtime));
 }
 
 WorkerLaunch::~WorkerLaunch() {
@@ -45,7 +43,7 @@ ResidencyRequest WorkerLaunch::request() const {
 
 bool WorkerLaunch::leaves_soon() const {
   const std::optional<Duration> block_time = factory_.history().block_time(traits().kernel);
-  return block_time && *block_time <= short_block;
+  return block_time && *block_time <= factory_.device().runtime.short_block;
 }
 
 // An order that no worker could violate need not reach the GPU before more of them come. Otherwise every launch of one
@@ -232,7 +230,7 @@ void WorkerLaunch::learn_block_time() {
 void WorkerLaunch::adapt_chunk() {
   if (progress_.block_time() <= Duration{}) return;
   learn_block_time();
-  const std::uint16_t chunk = chunk_for(*factory_.history().block_time(traits().kernel));
+  const std::uint16_t chunk = chunk_for(*factory_.history().block_time(traits().kernel), factory_.device().runtime);
   if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
   set_chunk(chunk);
   write_orders();

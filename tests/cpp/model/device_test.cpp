@@ -50,7 +50,18 @@ TEST(Device, AnImpossibleFieldIsNamed) {
       {"delays.launch", [](Device& device) { device.delays.launch = Duration(-1); }},
       {"delays.signal", [](Device& device) { device.delays.signal = Duration(-1); }},
       {"delays.relaunch", [](Device& device) { device.delays.relaunch = Duration(-1); }},
-      {"delays.block_dispatch", [](Device& device) { device.delays.block_dispatch = Duration(-1); }}};
+      {"delays.block_dispatch", [](Device& device) { device.delays.block_dispatch = Duration(-1); }},
+      {"tuning.plan_latency", [](Device& device) { device.tuning.plan_latency = Duration(-1); }},
+      {"tuning.switch_cost", [](Device& device) { device.tuning.switch_cost = Duration(-1); }},
+      {"tuning.gain_of_sharing", [](Device& device) { device.tuning.gain_of_sharing = 0; }},
+      {"tuning.gain_of_serial_whole",
+       [](Device& device) { device.tuning.gain_of_serial_whole = std::numeric_limits<double>::infinity(); }},
+      {"runtime.shortest_poll_wait", [](Device& device) { device.runtime.shortest_poll_wait = Duration(-1); }},
+      {"runtime.late_poll_with_place", [](Device& device) { device.runtime.late_poll_with_place = Duration(-1); }},
+      {"runtime.time_for_events", [](Device& device) { device.runtime.time_for_events = {}; }},
+      {"runtime.first_top_up_patience", [](Device& device) { device.runtime.first_top_up_patience = {}; }},
+      {"runtime.work_per_claim", [](Device& device) { device.runtime.work_per_claim = Duration(-1); }},
+      {"runtime.partition_worth", [](Device& device) { device.runtime.partition_worth = {}; }}};
   for (const Damage& damage : damages) {
     Device device = small_device();
     damage.apply(device);

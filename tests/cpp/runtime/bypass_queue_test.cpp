@@ -68,6 +68,15 @@ TEST_F(BypassQueueTest, LaunchIsPassingForALimitedTime) {
   EXPECT_FALSE(queue.is_passing(launch, at_us(210)));
 }
 
+TEST_F(BypassQueueTest, DeviceSaysForHowLongALaunchIsPassing) {
+  queue = BypassQueue({.longest_passing = Duration(5'000)});
+  admit(1);
+  queue.fill_places(launches, at_us(10));
+  launches.front()->hand_to_hardware(0, at_us(10));
+  EXPECT_TRUE(queue.is_passing(*launches.front(), at_us(14)));
+  EXPECT_FALSE(queue.is_passing(*launches.front(), at_us(15)));
+}
+
 TEST_F(BypassQueueTest, LaunchThatHadBegunIsNotOnReservedSms) {
   queue.admit(OperationId{1}, false, at_us(0));
   EXPECT_TRUE(queue.has_admitted(OperationId{1}));

@@ -75,6 +75,15 @@ TEST(EventBuffer, EventsAreDueAfterThreeDeferralsAndForALimitedTime) {
   EXPECT_FALSE(buffer.are_due(at_ns(70'000)));
 }
 
+TEST(EventBuffer, DeviceSaysForHowLongEventsAreDue) {
+  EventBuffer buffer({.time_for_events = Duration(10)});
+  buffer.seen().resize(1);
+  for (int time = 0; time < 3; ++time) buffer.deferred();
+  EXPECT_TRUE(buffer.are_due(at_ns(100)));
+  EXPECT_TRUE(buffer.are_due(at_ns(109)));
+  EXPECT_FALSE(buffer.are_due(at_ns(110)));
+}
+
 TEST(EventBuffer, HeldEndIsReportedOnceReleased) {
   EventBuffer buffer;
   buffer.seen() = {end_of(1, 10), end_of(2, 10)};

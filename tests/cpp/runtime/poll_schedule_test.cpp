@@ -49,5 +49,24 @@ TEST(PollSchedule, PollIsLateEarlierWhereTheOtherReadHasAPlace) {
   EXPECT_TRUE(schedule.is_late(at_us(125), true));
 }
 
+TEST(PollSchedule, DeviceSaysHowLongToWait) {
+  PollSchedule schedule({.shortest_poll_wait = Duration(2'000),
+                         .longest_poll_wait = Duration(3'000),
+                         .late_poll = Duration(70'000),
+                         .late_poll_with_place = Duration(60'000)});
+  std::int64_t now = 0;
+  for (const std::int64_t wait : {2, 3, 3}) {
+    EXPECT_FALSE(schedule.is_due(at_us(now + wait - 1), running)) << wait;
+    EXPECT_TRUE(schedule.is_due(at_us(now + wait), running)) << wait;
+    now += wait;
+    schedule.ended(at_us(now));
+  }
+  schedule.started(at_us(100));
+  EXPECT_FALSE(schedule.is_late(at_us(169), false));
+  EXPECT_TRUE(schedule.is_late(at_us(170), false));
+  EXPECT_FALSE(schedule.is_late(at_us(159), true));
+  EXPECT_TRUE(schedule.is_late(at_us(160), true));
+}
+
 }  // namespace
 }  // namespace gpushare

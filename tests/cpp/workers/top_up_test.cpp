@@ -24,6 +24,18 @@ TEST(TopUp, PatienceDoublesWithEveryTryUpToAMillisecond) {
   EXPECT_TRUE(top_up.may_ask(at_us(now - 500)));
 }
 
+TEST(TopUp, DeviceSaysHowLongToWait) {
+  TopUp top_up({.first_top_up_patience = Duration(3'000), .longest_top_up_patience = Duration(5'000)});
+  top_up.restart(at_us(0));
+  std::int64_t now = 0;
+  for (const std::int64_t wait : {3, 5, 5}) {
+    top_up.asked(at_us(now));
+    EXPECT_FALSE(top_up.may_ask(at_us(now + wait - 1))) << wait;
+    now += wait;
+    EXPECT_TRUE(top_up.may_ask(at_us(now))) << wait;
+  }
+}
+
 TEST(TopUp, FirstTryOfAnotherWaitsTheShortestTime) {
   TopUp top_up;
   top_up.asked_first(at_us(100));

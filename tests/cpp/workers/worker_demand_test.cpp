@@ -81,6 +81,13 @@ TEST(Chunk, HoldsAtMostEightMicrosecondsOfWork) {
   EXPECT_EQ(chunk_for(Duration(3'600'000'000'000)), 1U);
 }
 
+TEST(Chunk, HoldsAsMuchWorkAsTheDeviceSays) {
+  const RuntimeTuning tuning{.work_per_claim = Duration(2'000)};
+  EXPECT_EQ(chunk_for(Duration(500), tuning), 4U);
+  EXPECT_EQ(chunk_for(Duration(2'001), tuning), 1U);
+  EXPECT_EQ(chunk_for(Duration(500), {.work_per_claim = {}}), 1U);
+}
+
 TEST(Chunk, OfUnknownBlocksIsOne) {
   EXPECT_EQ(chunk_for(Duration{}), 1U);
   EXPECT_EQ(chunk_for(Duration(-5)), 1U);

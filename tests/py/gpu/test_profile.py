@@ -12,6 +12,7 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.backends.cuda.loaded_workload import LoadedLaunch
+from gpushare.model.device_file import device_from_dict, device_to_dict
 from gpushare.profile import lookup
 from gpushare.profile.store import ProfileStore
 from gpushare.profiling import measurement
@@ -230,6 +231,19 @@ print("measured once")
 def test_what_is_missing_is_measured_before_the_runs(in_a_process, prelude, monkeypatch, tmp_path):
     monkeypatch.setenv("GPUSHARE_PROFILES", str(tmp_path / "profiles.sqlite"))
     assert "measured once" in in_a_process(prelude + MISSING)
+
+
+def test_a_gpu_takes_the_costs_of_its_model(device):
+    core = _core.CudaDevice(device.ordinal)
+    found, model = device_to_dict(core.description), device_to_dict(gs.device("h100"))
+    model["runtime"]["late_poll_ns"] = 2 * found["runtime"]["late_poll_ns"]
+    model["tuning"]["switch_cost_ns"] = 3 * found["tuning"]["switch_cost_ns"]
+    core.know_as(device_from_dict(model))
+    known = device_to_dict(core.description)
+    for name in ("runtime", "tuning", "off_sm"):
+        assert known[name] == model[name]
+    for name in ("name", "sms", "clock_mhz", "memory_bytes"):
+        assert known[name] == found[name]
 
 
 def test_profiles_of_no_use_are_not_made(device, monkeypatch):

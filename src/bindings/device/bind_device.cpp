@@ -122,20 +122,25 @@ void bind_device(py::module_& module) {
   bind_granularity(module);
   bind_off_sm(module);
   bind_host_side(module);
+  bind_device_tuning(module);
   py::class_<Device>(module, "Device",
                      "A GPU as data. See docs/guide/devices.md for where the figures of each come from.")
       .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
                        OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays,
-                       double flops_per_s, std::int64_t memory_bytes) {
+                       double flops_per_s, std::int64_t memory_bytes, const CoRunTuning& tuning,
+                       const RuntimeTuning& runtime) {
              Device device{std::move(name), sms, clock_hz, per_sm, granularity, off_sm, to_device, to_host, delays};
              device.flops_per_s = flops_per_s;
              device.memory = Bytes{memory_bytes};
+             device.tuning = tuning;
+             device.runtime = runtime;
              validate(device);
              return device;
            }),
            py::kw_only(), py::arg("name"), py::arg("sms"), py::arg("clock_hz"), py::arg("per_sm"),
            py::arg("granularity"), py::arg("off_sm"), py::arg("to_device"), py::arg("to_host"), py::arg("delays"),
-           py::arg("flops_per_s") = 0.0, py::arg("memory_bytes") = 0)
+           py::arg("flops_per_s") = 0.0, py::arg("memory_bytes") = 0, py::arg("tuning") = CoRunTuning(),
+           py::arg("runtime") = RuntimeTuning())
       .def_readonly("name", &Device::name)
       .def_property_readonly(
           "memory_bytes", [](const Device& device) { return device.memory.count; }, "0 where it is not known.")
@@ -147,6 +152,8 @@ void bind_device(py::module_& module) {
       .def_readonly("to_device", &Device::to_device)
       .def_readonly("to_host", &Device::to_host)
       .def_readonly("delays", &Device::delays)
+      .def_readonly("tuning", &Device::tuning)
+      .def_readonly("runtime", &Device::runtime)
       .def_readonly("flops_per_s", &Device::flops_per_s)
       .def("__repr__",
            [](const Device& device) { return "<Device " + device.name + ", " + std::to_string(device.sms) + " SMs>"; })

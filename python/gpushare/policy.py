@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpushare import _core
 from gpushare._core import EventKind, InvalidInput, PolicyError
-from gpushare.checks import require_name
+from gpushare.checks import did_you_mean, require_name
 
 if TYPE_CHECKING:
-    from gpushare._core import Event, RunningLaunch, State
+    from gpushare._core import Event, OptionEntry, OrderingEntry, PolicyEntry, RunningLaunch, State
+
+    Entry = PolicyEntry | OrderingEntry
 
 Quota = int | Sequence[int]
 
@@ -122,15 +124,57 @@ def policy_name(policy: str | Policy) -> str:
     return policy.name
 
 
+def require_built_in(text: str, others: Collection[str] = (), also: str = "") -> None:
+    """Raise InvalidInput unless this names a built-in policy, with options and an ordering that it may have.
+
+    Args:
+        text: as in ``cumas:window=12+srtf:groups=2``.
+        others: names of what else could have been meant, for the message.
+        also: what the message about an unknown name ends with, before the known name that is most like it.
+    """
+    try:
+        _core.require_policy(text)
+    except InvalidInput as error:
+        ordering, plus, policy = text.rpartition("+")
+        meant = _meant(ordering, _core.orderings(), _core.ordering_options) if plus else ""
+        meant = meant or _meant(policy, _core.policies(), _core.policy_options, others)
+        is_known = policy.partition(":")[0] in {each.name for each in _core.policies()}
+        raise InvalidInput(f"{error}{'' if is_known else also}{meant}") from None
+
+
+def require_open_ordering(text: str) -> None:
+    """Raise InvalidInput unless this names an ordering that a session can have."""
+    try:
+        _core.require_open_ordering(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}{_meant(text, _core.orderings(), _core.ordering_options)}") from None
+
+
+def _meant(
+    text: str, entries: Sequence[Entry], options_of: Callable[[str], list[OptionEntry]], others: Collection[str] = ()
+) -> str:
+    """What could have been meant by an unknown name, or by an unknown option of a known one."""
+    name, *options = text.split(":")
+    known = [each.name for each in entries]
+    if name not in known:
+        return did_you_mean(name, [*known, *others])
+    keys = [each.name for each in options_of(name)]
+    unknown = [key for key in (each.partition("=")[0] for each in options) if key not in keys]
+    return did_you_mean(unknown[0], keys) if unknown else ""
+
+
 def own_policy(policy: str | Policy) -> str | Policy:
     """The policy as a session stores it: a copy of a :class:`Policy` instance, or the name.
 
     Raises:
-        InvalidInput: it is neither.
+        InvalidInput: it is neither, or there is no policy of this name.
     """
     if not isinstance(policy, str | Policy):
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
-    return policy if isinstance(policy, str) else copy.deepcopy(policy)
+    if isinstance(policy, str):
+        require_built_in(policy)
+        return policy
+    return copy.deepcopy(policy)
 
 
 def oracles() -> set[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import click
 
+from gpushare.checks import did_you_mean
 from gpushare.cli.exit_codes import CommandsWithExitCodes
 
 
@@ -41,6 +42,14 @@ class CommandsOnDemand(CommandsWithExitCodes):
         module, _, function = self.places[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), function)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As in click, but the message about an unknown command has the one that is most like it."""
+        if args and args[0] not in self.places and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], self.places)}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands; nothing is imported."""

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import walk_tb
+from types import CodeType
 from typing import TYPE_CHECKING
 
 from gpushare import _core
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
     Entry = PolicyEntry | OrderingEntry
 
 Quota = int | Sequence[int]
+PACKAGE = f"{Path(__file__).parent}{os.sep}"
+"""Folder of gpushare's own code."""
 
 
 @dataclass(frozen=True)
@@ -184,12 +190,44 @@ def oracles() -> set[str]:
 
 @contextmanager
 def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Turns an exception of a policy into a PolicyError that names it; Ctrl-C and the exceptions ``but_for`` pass."""
+    """Turns an exception of a policy into a PolicyError that names it and the line; Ctrl-C and ``but_for`` pass."""
     try:
         yield
     except PolicyError as error:
-        raise PolicyError(f"policy {policy.name!r}: {error}") from error
+        raise PolicyError(f"policy {policy.name!r}: {error}{_place(policy, error)}") from error
     except but_for:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
-        raise PolicyError(f"policy {policy.name!r} raised {type(error).__name__}: {error}") from error
+        what = f"raised {type(error).__name__}: {error}{_place(policy, error)}"
+        raise PolicyError(f"policy {policy.name!r} {what}") from error
+
+
+def _place(policy: Policy, error: BaseException) -> str:
+    """Where the policy raised the error; for a plan that cannot be, where its ``decide`` begins."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    outside = [each for each in frames if not _is_own(each[0])]
+    files = {code.co_filename for cls in type(policy).__mro__ for code in _codes(cls)}
+    # The innermost line of the policy's file says more than one of a library that it calls.
+    for file, line in [*reversed([each for each in outside if each[0] in files]), *reversed(outside)]:
+        return f" ({_shown(file)}:{line})"
+    decide = getattr(type(policy).decide, "__code__", None)
+    if decide is None or _is_own(decide.co_filename):
+        return ""
+    return f" (decide: {_shown(decide.co_filename)}:{decide.co_firstlineno})"
+
+
+def _codes(cls: type) -> Iterator[CodeType]:
+    for each in vars(cls).values():
+        code = getattr(each, "__code__", None)
+        if code is not None and not _is_own(code.co_filename):
+            yield code
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith(PACKAGE)
+
+
+def _shown(file: str) -> str:
+    """Relative to the working directory where the file is below that."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

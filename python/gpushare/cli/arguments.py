@@ -16,7 +16,7 @@ from gpushare._core import InvalidInput
 from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
 from gpushare.backends.baselines import require_known_policy
 from gpushare.checks import did_you_mean, number, require
-from gpushare.cli.output import keep_stdout
+from gpushare.cli.output import AS_JSON, keep_stdout
 from gpushare.model.workload import Workload, bundled_workload, workload_names
 from gpushare.policy import Policy
 
@@ -73,6 +73,7 @@ def json_option() -> Decorator:
 
 def _keep_stdout(context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
     if as_json:
+        context.meta[AS_JSON] = True
         keep_stdout(context, "--json")
     return as_json
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "devices": "gpushare.cli.devices:devices",
     "workloads": "gpushare.cli.workloads:workloads",
     "doctor": "gpushare.cli.doctor:doctor",
+    "completion": "gpushare.cli.completion.command:completion",
     "serve": "gpushare.cli.serve:serve",
     "status": "gpushare.cli.server:status",
     "top": "gpushare.cli.server:top",

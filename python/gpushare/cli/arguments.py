@@ -16,6 +16,7 @@ from gpushare._core import InvalidInput
 from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
 from gpushare.backends.baselines import require_known_policy
 from gpushare.checks import did_you_mean, number, require
+from gpushare.cli.completion import names
 from gpushare.cli.output import AS_JSON, keep_stdout
 from gpushare.model.workload import Workload, bundled_workload, workload_names
 from gpushare.policy import Policy
@@ -31,12 +32,14 @@ POLICIES_HELP = "Names separated by commas (see gpushare policies), or FILE.py:C
 
 def device_option() -> Decorator:
     """--device."""
-    return click.option("--device", default="auto", show_default=True, metavar="DEVICE", help=DEVICE_HELP)
+    return click.option(
+        "--device", default="auto", show_default=True, metavar="DEVICE", help=DEVICE_HELP, shell_complete=names.device
+    )
 
 
 def policies_option() -> Decorator:
     """--policies."""
-    return click.option("--policies", metavar="A,B,...", help=POLICIES_HELP)
+    return click.option("--policies", metavar="A,B,...", help=POLICIES_HELP, shell_complete=names.policies)
 
 
 def repeats_option() -> Decorator:

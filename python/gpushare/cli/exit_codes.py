@@ -15,7 +15,8 @@ from typing import Any, NoReturn
 import click
 
 from gpushare._core import CudaError, InvalidInput, PolicyError
-from gpushare.cli.output import AS_JSON, print_error_as_json, remark
+from gpushare.cli.completion.bash import VARIABLE, register
+from gpushare.cli.output import ARGUMENTS, AS_JSON, print_error_as_json, remark
 
 POLICY_FAILED = 1
 BAD_INPUT = 2
@@ -24,7 +25,6 @@ NOT_WORKING = 4
 INTERRUPTED = 130
 KINDS = {POLICY_FAILED: "policy", BAD_INPUT: "input", BUG: "bug", INTERRUPTED: "interrupted"}
 """Kinds of errors in JSON, by exit code; "usage" is for options and arguments that do not fit the command."""
-ARGUMENTS = f"{__name__}.arguments"
 
 
 class CommandsWithExitCodes(click.Group):
@@ -34,7 +34,9 @@ class CommandsWithExitCodes(click.Group):
         """As in click; names that the terminal cannot show are escaped."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
-        return super().main(*args, **extra)
+        if VARIABLE in os.environ:
+            register()
+        return super().main(*args, **{"complete_var": VARIABLE, **extra})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As in click; remembers the arguments."""

@@ -25,6 +25,8 @@ STDOUT = f"{__name__}.stdout"
 """Key of click's metadata for the standard output of a command that writes one document: all else goes to stderr."""
 AS_JSON = f"{__name__}.as_json"
 """Key of click's metadata for the option --json."""
+ARGUMENTS = f"{__name__}.arguments"
+"""Key of click's metadata for all arguments behind ``gpushare``, as they were given."""
 PRINTED = f"{__name__}.printed"
 """Key of click's metadata: the document has been written, so that an error adds no second one."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from gpushare.checks import require
+from gpushare.cli.completion import names
 from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.settings import default_socket, settings_in
@@ -22,11 +23,21 @@ from gpushare.policy import require_built_in, require_open_ordering
 
 @click.command()
 @click.option(
-    "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME, programs; may be repeated."
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="DEVICE",
+    help="cuda:0, sim:NAME, programs; may be repeated.",
+    shell_complete=names.served_device,
 )
-@click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
 @click.option(
-    "--ordering", metavar="O", help="Ordering of operations; gpushare policies lists them.  [default: arrival]"
+    "--policy", metavar="P", help="Name of a built-in policy.  [default: auto]", shell_complete=names.served_policy
+)
+@click.option(
+    "--ordering",
+    metavar="O",
+    help="Ordering of operations; gpushare policies lists them.  [default: arrival]",
+    shell_complete=names.ordering,
 )
 @click.option(
     "--config",

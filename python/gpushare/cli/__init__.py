@@ -13,6 +13,8 @@ COMMANDS = {
     "demo": "gpushare.cli.demo:demo",
     "compare": "gpushare.cli.compare:compare",
     "schedule": "gpushare.cli.schedule:schedule",
+    "report": "gpushare.cli.stored:report",
+    "diff": "gpushare.cli.stored:diff",
     "run": "gpushare.cli.run:run",
     "record": "gpushare.cli.record:record",
     "reproduce": "gpushare.cli.reproduce:reproduce",

@@ -25,6 +25,7 @@ from gpushare.policy import require_built_in, require_open_ordering
         ("schedule pair.toml --policy mine.py:LatestFrst", "LatestFirst"),
         ("devices k40x", "k40m"),
         ("suite run nbdy", "nbody"),
+        ("suite resorces", "resources"),
         ("profile --suite nbdy", "nbody"),
         ("reproduce slat", "slate"),
         ("serve --policy fiar", "fair"),

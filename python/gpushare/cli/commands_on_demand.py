@@ -24,7 +24,20 @@ SUMMARY_WIDTH = 60
 """Characters of a summary beside a proposal of the shell."""
 
 
-class CommandsOnDemand(CommandsWithExitCodes):
+class SimilarCommands(click.Group):
+    """A group whose message about an unknown command has the one that is most like it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As in click, but for the message."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+
+class CommandsOnDemand(SimilarCommands, CommandsWithExitCodes):
     """A group of commands.
 
     Args:
@@ -46,14 +59,6 @@ class CommandsOnDemand(CommandsWithExitCodes):
         module, _, function = self.places[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), function)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As in click, but the message about an unknown command has the one that is most like it."""
-        if args and args[0] not in self.places and not args[0].startswith("-"):
-            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], self.places)}")
-        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """The commands with their summaries, or options; nothing is imported."""

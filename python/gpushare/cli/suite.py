@@ -12,6 +12,7 @@ import click
 
 import gpushare
 from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
+from gpushare.cli.commands_on_demand import SimilarCommands
 from gpushare.cli.completion import names as completion
 from gpushare.cli.output import print_json, print_table
 from gpushare.cli.schedule import show_run
@@ -32,7 +33,7 @@ size_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=SimilarCommands)
 def suite() -> None:
     """List, run, check or measure the CUDA kernels that come with gpushare: the benchmarks of five papers.
 

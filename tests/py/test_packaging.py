@@ -7,6 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 
 import pytest
@@ -107,3 +108,19 @@ def test_the_install_page_begins_with_the_other_package():
     first = (ROOT / "docs" / "guide" / "install.md").read_text().splitlines()[0]
     assert "pip install gpushare`" in first
     assert project()["project"]["name"] in first
+
+
+def test_the_source_distribution_has_what_a_build_reads(tmp_path):
+    pytest.importorskip("scikit_build_core", reason="it makes the source distribution")
+    made = f"from scikit_build_core.build import build_sdist; build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", made], cwd=ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    assert archive.name == f"gpushare_scheduler-{gpushare.__version__}.tar.gz"
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    tracked = subprocess.check_output(
+        ["git", "ls-files", "CMakeLists.txt", "cmake", "python", "src"], cwd=ROOT, text=True
+    )
+    assert set(tracked.splitlines()) - names == set()
+    assert {"CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md", "pyproject.toml"} <= names
+    assert [name for name in names if name.endswith((".so", ".pyc")) or name.startswith(("tests/", ".git"))] == []

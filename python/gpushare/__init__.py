@@ -23,6 +23,7 @@ from gpushare._core import (
     State,
 )
 from gpushare.arguments.launch_arguments import Zeros
+from gpushare.clash import warn_of_clash
 from gpushare.compare import compare, policies
 from gpushare.connect import connect
 from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, ProtocolError, RefusedError, WorkerLostError
@@ -44,6 +45,8 @@ from gpushare.results.run import Run
 from gpushare.run import run
 from gpushare.session.session import Session
 from gpushare.version import __version__ as __version__
+
+warn_of_clash()
 
 __all__ = [
     "Application",

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 import numpy as np
 
@@ -14,12 +16,29 @@ MOST_BYTES = 2**50
 """Of one array or of one application: no GPU has so much."""
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """What a terminal may take for a command."""
+LONGEST_COMPARED = 80
+MOST_COMPARED = 1000
+"""Limits of the search for similar names, which takes time, and on a server clients choose the names."""
 
 
 def require(holds: bool, message: str) -> None:
     """Raise InvalidInput with the message unless the condition holds."""
     if not holds:
         raise InvalidInput(message)
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the known name that is most like it, if one is.
+
+    >>> did_you_mean("stfr", ["fifo", "srtf"]), did_you_mean("x", ["fifo", "srtf"])
+    ("; did you mean 'srtf'?", '')
+    """
+    from difflib import get_close_matches  # only errors need it
+
+    wanted = str(name).lower()
+    by_lower_case = {each.lower(): each for each in islice(known, MOST_COMPARED) if len(each) <= LONGEST_COMPARED}
+    found = get_close_matches(wanted, by_lower_case, n=1) if len(wanted) <= LONGEST_COMPARED else []
+    return f"; did you mean {by_lower_case[found[0]]!r}?" if found else ""
 
 
 def number(subject: str, value: float, least: float, most: float) -> float:

@@ -4,19 +4,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
+from traceback import walk_tb
+from types import CodeType
 from typing import TYPE_CHECKING
 
 from gpushare import _core
 from gpushare._core import EventKind, InvalidInput, PolicyError
-from gpushare.checks import require_name
+from gpushare.checks import did_you_mean, require_name
 
 if TYPE_CHECKING:
-    from gpushare._core import Event, RunningLaunch, State
+    from gpushare._core import Event, OptionEntry, OrderingEntry, PolicyEntry, RunningLaunch, State
+
+    Entry = PolicyEntry | OrderingEntry
 
 Quota = int | Sequence[int]
+PACKAGE = f"{Path(__file__).parent}{os.sep}"
+"""Folder of gpushare's own code."""
 
 
 @dataclass(frozen=True)
@@ -122,15 +130,57 @@ def policy_name(policy: str | Policy) -> str:
     return policy.name
 
 
+def require_built_in(text: str, others: Collection[str] = (), also: str = "") -> None:
+    """Raise InvalidInput unless this names a built-in policy, with options and an ordering that it may have.
+
+    Args:
+        text: as in ``cumas:window=12+srtf:groups=2``.
+        others: names of what else could have been meant, for the message.
+        also: what the message about an unknown name ends with, before the known name that is most like it.
+    """
+    try:
+        _core.require_policy(text)
+    except InvalidInput as error:
+        ordering, plus, policy = text.rpartition("+")
+        meant = _meant(ordering, _core.orderings(), _core.ordering_options) if plus else ""
+        meant = meant or _meant(policy, _core.policies(), _core.policy_options, others)
+        is_known = policy.partition(":")[0] in {each.name for each in _core.policies()}
+        raise InvalidInput(f"{error}{'' if is_known else also}{meant}") from None
+
+
+def require_open_ordering(text: str) -> None:
+    """Raise InvalidInput unless this names an ordering that a session can have."""
+    try:
+        _core.require_open_ordering(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}{_meant(text, _core.orderings(), _core.ordering_options)}") from None
+
+
+def _meant(
+    text: str, entries: Sequence[Entry], options_of: Callable[[str], list[OptionEntry]], others: Collection[str] = ()
+) -> str:
+    """What could have been meant by an unknown name, or by an unknown option of a known one."""
+    name, *options = text.split(":")
+    known = [each.name for each in entries]
+    if name not in known:
+        return did_you_mean(name, [*known, *others])
+    keys = [each.name for each in options_of(name)]
+    unknown = [key for key in (each.partition("=")[0] for each in options) if key not in keys]
+    return did_you_mean(unknown[0], keys) if unknown else ""
+
+
 def own_policy(policy: str | Policy) -> str | Policy:
     """The policy as a session stores it: a copy of a :class:`Policy` instance, or the name.
 
     Raises:
-        InvalidInput: it is neither.
+        InvalidInput: it is neither, or there is no policy of this name.
     """
     if not isinstance(policy, str | Policy):
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
-    return policy if isinstance(policy, str) else copy.deepcopy(policy)
+    if isinstance(policy, str):
+        require_built_in(policy)
+        return policy
+    return copy.deepcopy(policy)
 
 
 def oracles() -> set[str]:
@@ -140,12 +190,44 @@ def oracles() -> set[str]:
 
 @contextmanager
 def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Turns an exception of a policy into a PolicyError that names it; Ctrl-C and the exceptions ``but_for`` pass."""
+    """Turns an exception of a policy into a PolicyError that names it and the line; Ctrl-C and ``but_for`` pass."""
     try:
         yield
     except PolicyError as error:
-        raise PolicyError(f"policy {policy.name!r}: {error}") from error
+        raise PolicyError(f"policy {policy.name!r}: {error}{_place(policy, error)}") from error
     except but_for:
         raise
     except (Exception, SystemExit, GeneratorExit) as error:
-        raise PolicyError(f"policy {policy.name!r} raised {type(error).__name__}: {error}") from error
+        what = f"raised {type(error).__name__}: {error}{_place(policy, error)}"
+        raise PolicyError(f"policy {policy.name!r} {what}") from error
+
+
+def _place(policy: Policy, error: BaseException) -> str:
+    """Where the policy raised the error; for a plan that cannot be, where its ``decide`` begins."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    outside = [each for each in frames if not _is_own(each[0])]
+    files = {code.co_filename for cls in type(policy).__mro__ for code in _codes(cls)}
+    # The innermost line of the policy's file says more than one of a library that it calls.
+    for file, line in [*reversed([each for each in outside if each[0] in files]), *reversed(outside)]:
+        return f" ({_shown(file)}:{line})"
+    decide = getattr(type(policy).decide, "__code__", None)
+    if decide is None or _is_own(decide.co_filename):
+        return ""
+    return f" (decide: {_shown(decide.co_filename)}:{decide.co_firstlineno})"
+
+
+def _codes(cls: type) -> Iterator[CodeType]:
+    for each in vars(cls).values():
+        code = getattr(each, "__code__", None)
+        if code is not None and not _is_own(code.co_filename):
+            yield code
+
+
+def _is_own(file: str) -> bool:
+    return file.startswith(PACKAGE)
+
+
+def _shown(file: str) -> str:
+    """Relative to the working directory where the file is below that."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file

@@ -72,6 +72,43 @@ def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, named):
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("line", "kind", "code", "named"),
+    [
+        ("compare nothing --json", "input", 2, "nothing"),
+        ("compare --json pair.toml --repeats x", "usage", 2, "--repeats"),
+        ("compare pair.toml --repeats x --json", "usage", 2, "--repeats"),
+        ("compare pair.toml --polices fifo --json", "usage", 2, "--policies"),
+        ("compare pair.toml --perfetto - --json", "input", 2, "--json"),
+        ("compar pair.toml --json", "usage", 2, "compare"),
+        ("suite run nbdy --json", "input", 2, "nbody"),
+        ("suite rn nbody --json", "usage", 2, "rn"),
+        ("devices b200 --json", "input", 2, "b200"),
+        ("status --socket nowhere.sock --json", "input", 2, "nowhere.sock"),
+    ],
+)
+def test_errors_are_documents_under_json(call, line, kind, code, named):
+    result = call(*line.split(), code=code)
+    document = json.loads(result.stdout)
+    assert document.keys() == {"gpushare", "error"}
+    assert (document["error"]["kind"], document["error"]["exit_code"]) == (kind, code)
+    assert_names(document["error"]["message"], named)
+    assert_names(result.stderr, named)
+
+
+def test_a_failed_policy_is_in_the_one_document(call):
+    pathlib.Path("bad.py").write_text(POLICY_THAT_RAISES_NO_TEXT)
+    for command in ("compare pair.toml --policies bad.py:Odd", "schedule pair.toml --policy bad.py:Odd"):
+        document = json.loads(call(*command.split(), "--json", code=1).stdout)
+        assert "Odd" in document["errors"]
+        assert "error" not in document
+
+
+@pytest.mark.parametrize("line", ["run --weight x -- echo --json", "record --by x -- echo --json"])
+def test_a_programs_own_json_is_none_of_gpushares(call, line):
+    assert call(*line.split(), code=2).stdout == ""
+
+
 def test_tracebacks_are_shown_on_request(monkeypatch):
     monkeypatch.setenv("GPUSHARE_DEBUG", "1")
     result = CliRunner().invoke(main, ["compare", "nothing"])
@@ -94,6 +131,9 @@ def test_other_errors_have_codes_of_their_own(call, monkeypatch, error, code, na
 
     monkeypatch.setattr(gs, "device_names", fail)
     assert_names(call("devices", code=code).stderr, named)
+    error_document = json.loads(call("devices", "--json", code=code).stdout)["error"]
+    assert error_document["exit_code"] == code
+    assert_names(error_document["message"], named)
 
 
 UNWRITABLE = [

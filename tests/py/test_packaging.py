@@ -4,10 +4,14 @@
 import itertools
 import json
 import pathlib
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 
 import pytest
+from packaging.requirements import Requirement
 
 import gpushare
 
@@ -67,3 +71,56 @@ def test_every_source_file_names_its_licence():
             return any("SPDX-License-Identifier: Apache-2.0" in line for line in itertools.islice(lines, 20))
 
     assert [str(path.relative_to(ROOT)) for path in source_files() if not names_licence(path)] == []
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def recipe():
+    return (ROOT / "packaging" / "conda" / "recipe.yaml").read_text()
+
+
+def test_the_version_is_the_same_wherever_it_is_written():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert "version" in project()["project"]["dynamic"]
+    assert re.search(r"^version: (.*)$", citation, re.MULTILINE)[1] == gpushare.__version__
+    assert re.search(r'^  version: "(.*)"$', recipe(), re.MULTILINE)[1] == gpushare.__version__
+    assert f"## {gpushare.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_conda_requires_what_pip_requires():
+    renamed = {"msgpack": "msgpack-python"}
+    needed = [Requirement(each) for each in project()["project"]["dependencies"]]
+    wanted = {f"{renamed.get(each.name, each.name)} {each.specifier}" for each in needed}
+    listed = set(re.findall(r"^    - (.*)$", recipe().partition("  run:")[2].partition("tests:")[0], re.MULTILINE))
+    assert listed == wanted | {"python"}
+    (backend,) = (each for each in project()["build-system"]["requires"] if each.startswith("scikit-build-core"))
+    assert backend.replace("core", "core ", 1) in recipe()
+
+
+def test_wheels_are_configured_for_every_python_that_is_named():
+    named = [each.rpartition(" ")[2] for each in project()["project"]["classifiers"] if ":: 3." in each]
+    assert project()["tool"]["cibuildwheel"]["build"] == [f"cp{each.replace('.', '')}-*" for each in named]
+
+
+def test_the_install_page_begins_with_the_other_package():
+    first = (ROOT / "docs" / "guide" / "install.md").read_text().splitlines()[0]
+    assert "pip install gpushare`" in first
+    assert project()["project"]["name"] in first
+
+
+def test_the_source_distribution_has_what_a_build_reads(tmp_path):
+    pytest.importorskip("scikit_build_core", reason="it makes the source distribution")
+    made = f"from scikit_build_core.build import build_sdist; build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", made], cwd=ROOT, check=True, capture_output=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    assert archive.name == f"gpushare_scheduler-{gpushare.__version__}.tar.gz"
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    tracked = subprocess.check_output(
+        ["git", "ls-files", "CMakeLists.txt", "cmake", "python", "src"], cwd=ROOT, text=True
+    )
+    assert set(tracked.splitlines()) - names == set()
+    assert {"CHANGELOG.md", "CITATION.cff", "LICENSE", "README.md", "pyproject.toml"} <= names
+    assert [name for name in names if name.endswith((".so", ".pyc")) or name.startswith(("tests/", ".git"))] == []

@@ -158,3 +158,57 @@ def test_a_launch_is_equal_to_no_other_thing(pair):
 def test_a_launch_named_twice(pair):
     with raises_naming(gs.PolicyError, 1):
         run_with(pair, lambda state: gs.Plan({state.running[0]: 1, state.running[0].id: 1}))
+
+
+IN_A_FILE = """\
+import json
+
+import gpushare as gs
+
+
+class Own(gs.Policy):
+    def decide(self, state):
+        return helper(state)
+
+
+class InLibrary(gs.Policy):
+    def decide(self, state):
+        return json.loads("{")
+
+
+class TooMuch(gs.Policy):
+    def decide(self, state):
+        return gs.Plan({state.running[0]: 1000})
+
+
+class Derived(TooMuch):
+    pass
+
+
+def helper(state):
+    return {}["gone"]
+"""
+
+
+@pytest.mark.parametrize(("policy", "line"), [("Own", 26), ("InLibrary", 13), ("TooMuch", 17), ("Derived", 17)])
+def test_the_file_and_the_line_are_named(pair, tmp_path, monkeypatch, policy, line):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text(IN_A_FILE)
+    names = {}
+    exec(compile(IN_A_FILE, str(tmp_path / "mine.py"), "exec"), names)
+    with raises_naming(gs.PolicyError, policy, f"mine.py:{line}"):
+        gs.run(pair, names[policy]())
+
+
+def test_a_file_elsewhere_is_named_by_its_path(pair, tmp_path):
+    names = {}
+    exec(compile(IN_A_FILE, str(tmp_path / "mine.py"), "exec"), names)
+    with raises_naming(gs.PolicyError, f"{tmp_path}/mine.py:26"):
+        gs.run(pair, names["Own"]())
+
+
+def test_a_decide_without_source_has_no_place(pair):
+    policy = type("Odd", (gs.Policy,), {"decide": dict})()
+    with pytest.raises(gs.PolicyError) as caught:
+        gs.run(pair, policy)
+    assert "decide:" not in str(caught.value)

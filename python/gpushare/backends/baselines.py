@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from gpushare import _core
-from gpushare._core import InvalidInput
-from gpushare.policy import Policy
+from gpushare.policy import Policy, require_built_in
 
 BASELINES = {
     "hardware-serial": "one application after the other, original kernels",
@@ -25,11 +23,7 @@ def is_baseline(policy: str | Policy) -> bool:
     return isinstance(policy, str) and policy.partition(":")[0] in BASELINES
 
 
-def require_known_policy(name: str) -> None:
-    """Raise InvalidInput, listing those there are, unless this is a policy or a way of the hardware."""
-    if is_baseline(name):
-        return
-    try:
-        _core.require_policy(name)
-    except InvalidInput as error:
-        raise InvalidInput(f"{error}; on a GPU also {', '.join(BASELINES)}") from None
+def require_known_policy(name: str, also: str = "") -> None:
+    """Raise InvalidInput, listing those there are and ``also``, unless this is a policy or a way of the hardware."""
+    if not is_baseline(name):
+        require_built_in(name, BASELINES, f"; on a GPU also {', '.join(BASELINES)}{also}")

@@ -15,8 +15,9 @@ import click
 from gpushare._core import InvalidInput
 from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
 from gpushare.backends.baselines import require_known_policy
-from gpushare.checks import number, require
-from gpushare.cli.output import keep_stdout
+from gpushare.checks import did_you_mean, number, require
+from gpushare.cli.completion import names
+from gpushare.cli.output import AS_JSON, keep_stdout
 from gpushare.model.workload import Workload, bundled_workload, workload_names
 from gpushare.policy import Policy
 
@@ -31,12 +32,14 @@ POLICIES_HELP = "Names separated by commas (see gpushare policies), or FILE.py:C
 
 def device_option() -> Decorator:
     """--device."""
-    return click.option("--device", default="auto", show_default=True, metavar="DEVICE", help=DEVICE_HELP)
+    return click.option(
+        "--device", default="auto", show_default=True, metavar="DEVICE", help=DEVICE_HELP, shell_complete=names.device
+    )
 
 
 def policies_option() -> Decorator:
     """--policies."""
-    return click.option("--policies", metavar="A,B,...", help=POLICIES_HELP)
+    return click.option("--policies", metavar="A,B,...", help=POLICIES_HELP, shell_complete=names.policies)
 
 
 def repeats_option() -> Decorator:
@@ -73,17 +76,16 @@ def json_option() -> Decorator:
 
 def _keep_stdout(context: click.Context, _option: click.Parameter, as_json: bool) -> bool:
     if as_json:
+        context.meta[AS_JSON] = True
         keep_stdout(context, "--json")
     return as_json
 
 
 def to_workload(text: str) -> Workload:
     """The bundled workload of this name, or the workload in this TOML file."""
-    if text in workload_names():
-        return bundled_workload(text)
-    if text.endswith(".toml") or Path(text).is_file():
+    if text not in workload_names() and (text.endswith(".toml") or Path(text).is_file()):
         return Workload.from_toml(text)
-    raise InvalidInput(f"no workload {text!r}; known: {', '.join(workload_names())}, or the path of a TOML file")
+    return bundled_workload(text)
 
 
 def to_policies(text: str | None) -> list[str | Policy] | None:
@@ -107,10 +109,7 @@ def to_policy(text: str) -> str | Policy:
         return _make(_policy_class(Path(f"{file}.py"), class_name), text)
     if text.endswith(".py"):
         return _make(_policy_class(Path(text), None), text)
-    try:
-        require_known_policy(text)
-    except InvalidInput as error:
-        raise InvalidInput(f"{error}; or FILE.py:CLASS") from None
+    require_known_policy(text, "; or FILE.py:CLASS")
     return text
 
 
@@ -132,7 +131,8 @@ def _policy_class(path: Path, class_name: str | None) -> type[Policy]:
     if class_name is None:
         require(len(found) == 1, f"{path}: say which policy, as {path}:CLASS; policies in this file: {known}")
         return next(iter(found.values()))
-    require(class_name in found, f"{path}: no policy {class_name!r} in this file; it has: {known}")
+    meant = did_you_mean(class_name, found)
+    require(class_name in found, f"{path}: no policy {class_name!r} in this file; it has: {known}{meant}")
     return found[class_name]
 
 

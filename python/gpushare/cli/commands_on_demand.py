@@ -15,11 +15,29 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from gpushare.checks import did_you_mean
 from gpushare.cli.exit_codes import CommandsWithExitCodes
 
+SUMMARY_WIDTH = 60
+"""Characters of a summary beside a proposal of the shell."""
 
-class CommandsOnDemand(CommandsWithExitCodes):
+
+class SimilarCommands(click.Group):
+    """A group whose message about an unknown command has the one that is most like it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As in click, but for the message."""
+        known = self.list_commands(ctx)
+        if args and args[0] not in known and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+
+class CommandsOnDemand(SimilarCommands, CommandsWithExitCodes):
     """A group of commands.
 
     Args:
@@ -41,6 +59,12 @@ class CommandsOnDemand(CommandsWithExitCodes):
         module, _, function = self.places[cmd_name].partition(":")
         command: click.Command = getattr(import_module(module), function)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """The commands with their summaries, or options; nothing is imported."""
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        commands = [CompletionItem(name, help=self._summary(name, SUMMARY_WIDTH)) for name in names]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Lists the commands; nothing is imported."""

@@ -22,6 +22,7 @@ from gpushare.cli.arguments import (
     to_policies,
     to_workload,
 )
+from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, require_tables, write_files, written_file
 from gpushare.cli.output import print_json, remark
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...")
+@click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...", shell_complete=names.workload)
 @policies_option()
 @device_option()
 @repeats_option()

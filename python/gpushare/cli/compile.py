@@ -16,6 +16,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.checks import require, whole
 from gpushare.cli.arguments import json_option
+from gpushare.cli.completion import names
 from gpushare.cli.files import writable_path
 from gpushare.cli.output import print_document, print_json, print_table, remark, say
 from gpushare.files.atomic_write import write_atomically
@@ -32,13 +33,19 @@ NEED_A_NAME = ("arch", "options", "block", "shared", "device")
 
 
 @click.command("compile")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("-k", "--kernel", metavar="NAME", help="Kernel name or C++ expression: 'ns::saxpy<float>'.")
+@click.argument("file", type=click.Path(path_type=Path), shell_complete=names.source)
+@click.option(
+    "-k",
+    "--kernel",
+    metavar="NAME",
+    help="Kernel name or C++ expression: 'ns::saxpy<float>'.",
+    shell_complete=names.kernel,
+)
 @click.option("--arch", default="sm_90", show_default=True, help="Architecture to compile for.")
 @click.option("--option", "options", multiple=True, metavar="OPTION", help="NVRTC option, e.g. -std=c++20; repeatable.")
 @click.option("--block", type=int, metavar="THREADS", help="Also show the blocks of this size per SM.")
 @click.option("--shared", type=int, default=0, metavar="BYTES", help="Dynamic shared memory per block.")
-@click.option("--device", default="h100", show_default=True, help="Device for --block.")
+@click.option("--device", default="h100", show_default=True, help="Device for --block.", shell_complete=names.device)
 @click.option("--ptx", "show_ptx", is_flag=True, help="Print the transformed PTX.")
 @click.option("-o", "--out", type=click.Path(path_type=Path), callback=writable_path,
               help="Write the worker: .cubin, or .ptx for its PTX.")  # fmt: skip

@@ -11,6 +11,7 @@ import click
 import gpushare
 from gpushare._core import CudaError, cuda_device_count
 from gpushare.cli.arguments import json_option
+from gpushare.cli.completion import names
 from gpushare.cli.output import print_json, print_table
 from gpushare.model.device_file import device_to_dict
 
@@ -19,7 +20,7 @@ GPU_COLUMNS = ["device", "name", *COLUMNS[1:-1]]
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names.device)
 @json_option()
 def devices(name: str | None, as_json: bool) -> None:
     """List GPUs and simulated devices, or show all values of the device NAME (or of a TOML file).

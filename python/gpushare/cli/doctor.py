@@ -12,6 +12,7 @@ import click
 
 import gpushare
 from gpushare.cli.arguments import json_option
+from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import NOT_WORKING
 from gpushare.cli.output import print_json, say
 from gpushare.doctor import Diagnosis, diagnose
@@ -29,7 +30,9 @@ INDENT = " " * 4
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option("--require-gpu", is_flag=True, help="Report an error if no GPU can be used.")
 @json_option()
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND [ARGUMENTS]...]")
+@click.argument(
+    "command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND [ARGUMENTS]...]", shell_complete=names.program
+)
 def doctor(require_gpu: bool, as_json: bool, command: tuple[str, ...]) -> None:
     """Check what gpushare needs: what is installed, what is missing, and the command that installs it.
 

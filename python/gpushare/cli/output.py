@@ -15,6 +15,7 @@ import click
 
 from gpushare.checks import require
 from gpushare.printable import printable
+from gpushare.version import __version__
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 LEAST_WIDTH_OF_A_FILE = 160
 STDOUT = f"{__name__}.stdout"
 """Key of click's metadata for the standard output of a command that writes one document: all else goes to stderr."""
+AS_JSON = f"{__name__}.as_json"
+"""Key of click's metadata for the option --json."""
+ARGUMENTS = f"{__name__}.arguments"
+"""Key of click's metadata for all arguments behind ``gpushare``, as they were given."""
+PRINTED = f"{__name__}.printed"
+"""Key of click's metadata: the document has been written, so that an error adds no second one."""
 
 
 def keep_stdout(context: click.Context, option: str) -> None:
@@ -37,8 +44,21 @@ def print_json(document: dict[str, Any]) -> None:
     NumPy's numbers become Python's; floats that are not finite become null.
     """
     text = json.dumps(_finite(document), indent=2, default=_plain, allow_nan=False)
+    meta = _meta()
+    meta[PRINTED] = True
+    click.echo(text, file=meta.get(STDOUT))
+
+
+def print_error_as_json(kind: str, message: str, code: int) -> None:
+    """With --json the document of a command that ends with an error, unless it has written its document."""
+    if _meta().get(AS_JSON) and not _meta().get(PRINTED):
+        error = {"kind": kind, "message": message, "exit_code": code}
+        print_json({"gpushare": __version__, "error": error})
+
+
+def _meta() -> dict[str, Any]:
     context = click.get_current_context(silent=True)
-    click.echo(text, file=None if context is None else context.meta.get(STDOUT))
+    return {} if context is None else context.meta
 
 
 def _finite(value: Any) -> Any:

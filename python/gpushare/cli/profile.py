@@ -15,6 +15,7 @@ from gpushare._core import InvalidInput
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.checks import require
 from gpushare.cli.arguments import json_option, to_workload
+from gpushare.cli.completion import names as completion
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.tables.profiles import print_profiles
@@ -35,8 +36,10 @@ SIZES = ("small", "large")
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[KERNEL.cu | NAME...]")
-@click.option("-k", "--kernel", metavar="NAME", help="Kernel of KERNEL.cu: 'ns::saxpy<float>'.")
+@click.argument("names", nargs=-1, metavar="[KERNEL.cu | NAME...]", shell_complete=completion.profiled)
+@click.option(
+    "-k", "--kernel", metavar="NAME", help="Kernel of KERNEL.cu: 'ns::saxpy<float>'.", shell_complete=completion.kernel
+)
 @click.option("--grid", metavar="X[,Y[,Z]]", help="Blocks of the launch to measure; enough to fill the GPU.")
 @click.option("--block", metavar="X[,Y[,Z]]", help="Threads per block.")
 @click.option("--arg", "args", multiple=True, metavar="VALUE", help="An argument, as in a workload file; repeatable.")
@@ -44,8 +47,20 @@ SIZES = ("small", "large")
 @click.option("--option", "options", multiple=True, metavar="OPTION", help="Option for NVRTC; repeatable.")
 @click.option("--suite", is_flag=True, help="Kernels of the suite: the NAMEs, or all.")
 @click.option("--size", type=click.Choice(SIZES), default="large", show_default=True, help="Size of the suite's data.")
-@click.option("--workload", metavar="FILE", help="All CUDA kernels that this workload launches.")
-@click.option("--device", default="cuda:0", show_default=True, metavar="DEVICE", help="The GPU to measure on.")
+@click.option(
+    "--workload",
+    metavar="FILE",
+    help="All CUDA kernels that this workload launches.",
+    shell_complete=completion.workload,
+)
+@click.option(
+    "--device",
+    default="cuda:0",
+    show_default=True,
+    metavar="DEVICE",
+    help="The GPU to measure on.",
+    shell_complete=completion.device,
+)
 @click.option("--no-copies", is_flag=True, help="Do not measure copies (about 2 s).")
 @click.option("--fit", is_flag=True, help="Fit the models of all stored profiles again; needs no GPU.")
 @click.option("--list", "show_list", is_flag=True, help="List the stored profiles; needs no GPU.")

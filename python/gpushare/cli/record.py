@@ -14,6 +14,7 @@ import gpushare
 from gpushare._core import InvalidInput
 from gpushare.checks import require
 from gpushare.cli.arguments import json_option, to_workload
+from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
@@ -51,7 +52,9 @@ Span = tuple[float, float] | None
 @written_file("--device-file", "Also write the recorded GPU as a device file, with its launch costs.")
 @click.option("--replay", is_flag=True, help="Also simulate every application alone, and compare the times.")
 @json_option()
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...")
+@click.argument(
+    "command", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENTS]...", shell_complete=names.program
+)
 @click.pass_context
 def record(context: click.Context, /, **choices: Any) -> None:
     """Run an unmodified CUDA program, record its use of the GPU, and make a workload of it.

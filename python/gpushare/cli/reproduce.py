@@ -10,6 +10,7 @@ import click
 
 from gpushare import reproduce as papers
 from gpushare.cli.arguments import json_option
+from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import Wanted, require_distinct, require_tables, write_files, written_file
 from gpushare.cli.output import print_document, print_json, remark
@@ -17,13 +18,13 @@ from gpushare.files.atomic_write import write_atomically
 
 
 @click.command()
-@click.argument("paper")
+@click.argument("paper", shell_complete=names.paper)
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
     help="Seeds to average over; on a GPU repeats. Default: as in the documentation.",
 )
-@click.option("--device", help="Device to use instead of the paper's, where possible.")
+@click.option("--device", help="Device to use instead of the paper's, where possible.", shell_complete=names.device)
 @click.option("--quick", is_flag=True, help="One seed by default, and no sensitivity analysis.")
 @written_file("--html", "Write the tables as a page.")
 @written_file("--markdown", "Write the tables as a page in Markdown.")

@@ -15,6 +15,7 @@ import click
 
 from gpushare import _core
 from gpushare._core import CudaError, InvalidInput, PolicyError
+from gpushare.cli.completion import names
 from gpushare.cli.output import duration, remark
 from gpushare.cli.tables.programs import show_report
 from gpushare.printable import printable
@@ -42,13 +43,20 @@ OF_SIGNAL = 128
 @click.option("--weight", type=float, default=1.0, show_default=True, metavar="W", help="Share for weighted policies.")
 @click.option("--memory", metavar="SIZE", help="Limit of GPU memory, such as 20GB; more is out of memory.")
 @click.option("--server", type=click.Path(path_type=Path), metavar="SOCKET", help="Socket of gpushare serve.")
-@click.option("--policy", metavar="P", help="Policy of a server to start, which others may join.  [default: auto]")
+@click.option(
+    "--policy",
+    metavar="P",
+    help="Policy of a server to start, which others may join.  [default: auto]",
+    shell_complete=names.served_policy,
+)
 @click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
               help="Longest wait of a launch; then it proceeds.")  # fmt: skip
 @click.option("--report", is_flag=True, help="Print its launches by kernel when it has ended.")
 @click.option("--report-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write the report as JSON.")  # fmt: skip
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENTS]...")
+@click.argument(
+    "command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND [ARGUMENTS]...", shell_complete=names.program
+)
 def run(command: tuple[str, ...], **choices: Any) -> None:
     """Run an unmodified CUDA program that shares the GPU with others.
 

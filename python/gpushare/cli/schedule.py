@@ -21,6 +21,7 @@ from gpushare.cli.arguments import (
     to_policy,
     to_workload,
 )
+from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, require_tables, write_files, written_file
 from gpushare.cli.output import duration, print_json, print_table, remark
@@ -37,8 +38,14 @@ UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 
 @click.command()
-@click.argument("workload")
-@click.option("--policy", required=True, metavar="P", help="Name of a built-in policy, or FILE.py:CLASS.")
+@click.argument("workload", shell_complete=names.workload)
+@click.option(
+    "--policy",
+    required=True,
+    metavar="P",
+    help="Name of a built-in policy, or FILE.py:CLASS.",
+    shell_complete=names.policy,
+)
 @device_option()
 @seed_option()
 @timeout_option()

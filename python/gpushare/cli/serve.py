@@ -12,21 +12,32 @@ from typing import Any
 
 import click
 
-from gpushare import _core
 from gpushare.checks import require
+from gpushare.cli.completion import names
 from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.settings import default_socket, settings_in
 from gpushare.daemon.supervisor.supervisor import Supervisor
+from gpushare.policy import require_built_in, require_open_ordering
 
 
 @click.command()
 @click.option(
-    "--device", "devices", multiple=True, metavar="DEVICE", help="cuda:0, sim:NAME, programs; may be repeated."
+    "--device",
+    "devices",
+    multiple=True,
+    metavar="DEVICE",
+    help="cuda:0, sim:NAME, programs; may be repeated.",
+    shell_complete=names.served_device,
 )
-@click.option("--policy", metavar="P", help="Name of a built-in policy.  [default: auto]")
 @click.option(
-    "--ordering", metavar="O", help="Ordering of operations; gpushare policies lists them.  [default: arrival]"
+    "--policy", metavar="P", help="Name of a built-in policy.  [default: auto]", shell_complete=names.served_policy
+)
+@click.option(
+    "--ordering",
+    metavar="O",
+    help="Ordering of operations; gpushare policies lists them.  [default: arrival]",
+    shell_complete=names.ordering,
 )
 @click.option(
     "--config",
@@ -64,8 +75,8 @@ def serve(
     given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "metrics_port": metrics_port}
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
     require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")
-    _core.require_policy(settings.policy)
-    _core.require_open_ordering(settings.ordering)
+    require_built_in(settings.policy)
+    require_open_ordering(settings.ordering)
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
     log_to_stderr(as_json=log_json, level=log_level, lines_per_second=settings.log_lines_per_second)
     permit_many()

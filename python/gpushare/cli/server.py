@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from gpushare.cli.arguments import Decorator, json_option
+from gpushare.cli.completion import names
 from gpushare.cli.files import require_plots, writable_path
 from gpushare.cli.output import cell, print_json, print_table, remark
 from gpushare.cli.tables.server import (
@@ -120,7 +121,7 @@ def _table(found: dict[str, Any]) -> Any:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=names.served_policy)
 @socket_option()
 @device_option()
 @json_option()

@@ -12,6 +12,8 @@ import click
 
 import gpushare
 from gpushare.cli.arguments import device_option, json_option, timeout_option, to_policy
+from gpushare.cli.commands_on_demand import SimilarCommands
+from gpushare.cli.completion import names as completion
 from gpushare.cli.output import print_json, print_table
 from gpushare.cli.schedule import show_run
 from gpushare.kernels.assembler import in_words
@@ -31,7 +33,7 @@ size_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=SimilarCommands)
 def suite() -> None:
     """List, run, check or measure the CUDA kernels that come with gpushare: the benchmarks of five papers.
 
@@ -81,8 +83,15 @@ def _described(kernel: SuiteKernel) -> dict[str, Any]:
 
 
 @suite.command("run")
-@click.argument("names", nargs=-1, required=True, metavar="KERNEL...")
-@click.option("--policy", default="srtf", show_default=True, metavar="P", help="Policy, as for gpushare schedule.")
+@click.argument("names", nargs=-1, required=True, metavar="KERNEL...", shell_complete=completion.suite_kernel)
+@click.option(
+    "--policy",
+    default="srtf",
+    show_default=True,
+    metavar="P",
+    help="Policy, as for gpushare schedule.",
+    shell_complete=completion.policy,
+)
 @size_option
 @device_option()
 @timeout_option()

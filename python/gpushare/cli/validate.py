@@ -13,6 +13,7 @@ from click.core import ParameterSource
 from gpushare._core import InvalidInput
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.cli.arguments import json_option
+from gpushare.cli.completion import names
 from gpushare.cli.files import require_plots, require_tables, written_file
 from gpushare.cli.output import remark
 from gpushare.cli.tables.validation import POINTS, report
@@ -24,8 +25,21 @@ from gpushare.validation.settings import KERNELS, POLICIES, SPLITS, Settings
 
 
 @click.command()
-@click.option("--kernels", metavar="A,B,...", default=",".join(KERNELS), help="Kernels of the suite, run in all pairs.")
-@click.option("--policies", metavar="A,B,...", default=",".join(POLICIES), show_default=True, help="Built-in policies.")
+@click.option(
+    "--kernels",
+    metavar="A,B,...",
+    default=",".join(KERNELS),
+    help="Kernels of the suite, run in all pairs.",
+    shell_complete=names.suite_kernels,
+)
+@click.option(
+    "--policies",
+    metavar="A,B,...",
+    default=",".join(POLICIES),
+    show_default=True,
+    help="Built-in policies.",
+    shell_complete=names.policies,
+)
 @click.option(
     "--splits",
     metavar="N,M,...",

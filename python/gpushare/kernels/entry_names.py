@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.checks import did_you_mean
 from gpushare.kernels.compiler import COMPILER, CompilerCrashError, CompilerTimeoutError
 
 REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
@@ -65,7 +66,8 @@ def entry_named(wanted: str, symbols: Sequence[str], file_name: str) -> str:
 def no_such_entry(wanted: str, symbols: Sequence[str], file_name: str) -> str:
     """The message, with the known kernels."""
     listed = "; ".join(map(_shown, symbols)) or "none"
-    return f"{file_name} has no kernel {wanted!r}; it has: {listed}"
+    meant = did_you_mean(wanted, [name for each in symbols for name in _names(each) if name])
+    return f"{file_name} has no kernel {wanted!r}; it has: {listed}{meant}"
 
 
 def _shown(symbol: str) -> str:

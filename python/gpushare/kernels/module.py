@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.checks import require
+from gpushare.checks import did_you_mean, require
 from gpushare.kernels.kernel import Kernel
 
 
@@ -47,7 +47,8 @@ class Module:
     def __getitem__(self, name: str) -> Kernel:
         """The kernel of this name."""
         if name not in self._kernels:
-            raise InvalidInput(f"the module has no kernel {name!r}; it has: {', '.join(self._kernels)}")
+            meant = did_you_mean(name, self._kernels)
+            raise InvalidInput(f"the module has no kernel {name!r}; it has: {', '.join(self._kernels)}{meant}")
         return self._kernels[name]
 
     def __iter__(self) -> Iterator[Kernel]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import did_you_mean
 from gpushare.providers import provided
 
 DEVICES_FOLDER = Path(__file__).parents[1] / "devices"
@@ -51,7 +52,9 @@ def described_device(name: str | Path | Device) -> Device:
         return _read(Path(name))
     stem = str(name).removeprefix("sim:")
     if stem not in device_names():
-        raise InvalidInput(f"no device {str(name)!r}; known: {_known()}, cuda:0 for a GPU, or the path of a TOML file")
+        meant = did_you_mean(stem, device_names())
+        others = f"cuda:0 for a GPU, or the path of a TOML file{meant}"
+        raise InvalidInput(f"no device {str(name)!r}; known: {_known()}, {others}")
     return simulated_device(stem)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.checks import MOST_BYTES, number, require, require_name, whole
+from gpushare.checks import MOST_BYTES, did_you_mean, number, require, require_name, whole
 from gpushare.model.host_pace import AT_ONCE
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.service_level import Terms
@@ -269,5 +269,6 @@ def bundled_workload(name: str) -> Workload:
     'gtx480'
     """
     known = workload_names()
-    require(name in known, f"no workload {name!r}; known: {', '.join(known)}, or the path of a TOML file")
+    listed = f"{', '.join(known)}, or the path of a TOML file{did_you_mean(name, known)}"
+    require(name in known, f"no workload {name!r}; known: {listed}")
     return Workload.from_toml(WORKLOADS_FOLDER / f"{name}.toml")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpushare.checks import require
+from gpushare.checks import did_you_mean, require
 from gpushare.files.toml_file import at_key, checked, made_from
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.argument_file import argument_from_data
@@ -115,8 +115,12 @@ def _pace(table: OperationTable) -> HostPace:
 
 
 def _launch(table: OperationTable, subject: str, kernels: Kernels) -> Launch:
-    require(table.launch in kernels, f"{subject}: no kernel {table.launch!r} in this file; it has: {_listed(kernels)}")
-    assert table.launch is not None  # no kernel is called None
+    assert table.launch is not None  # as the operation's form requires
+    meant = did_you_mean(table.launch, kernels)
+    require(
+        table.launch in kernels,
+        f"{subject}: no kernel {table.launch!r} in this file; it has: {_listed(kernels)}{meant}",
+    )
     kernel = kernels[table.launch]
     if isinstance(kernel, KernelModel):
         require(table.blocks is not None, f"{subject}: kernel {table.launch!r} is a model: write blocks = N alone")

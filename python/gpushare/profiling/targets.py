@@ -10,11 +10,11 @@ from typing import Any
 
 from gpushare._core import InvalidInput
 from gpushare.arguments.launch_arguments import Zeros
-from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload
 from gpushare.suite import KERNELS
+from gpushare.suite.arguments import suite_kernel
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,7 @@ def of_suite(names: Sequence[str], size: str = "large") -> list[Target]:
     >>> [target.name for target in of_suite(["triad"])]
     ['triad']
     """
-    for name in names:
-        require(name in KERNELS, f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}")
-    return [Target(name, partial(_suite_launch, name, size)) for name in names or KERNELS]
+    return [Target(suite_kernel(name).name, partial(_suite_launch, name, size)) for name in names or KERNELS]
 
 
 def _suite_launch(name: str, size: str) -> Launch:

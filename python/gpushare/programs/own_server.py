@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.client.server_socket import answers
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.settings import PROGRAMS, default_socket
 from gpushare.model.workload import PRIORITIES
+from gpushare.policy import require_built_in
 
 DEFAULT_POLICY = "auto"
 START_TIMEOUT_S = 60.0
@@ -37,7 +37,7 @@ def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Se
         return server, None
     path, trusted = default_socket(), (os.getuid(), 0)
     if policy is not None:
-        _core.require_policy(policy)
+        require_built_in(policy)
     if answers(path):
         if policy is not None:
             raise InvalidInput(

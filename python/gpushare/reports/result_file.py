@@ -202,6 +202,12 @@ def load_result(path: Path) -> Result:
         raise InvalidInput(f"{path}: is damaged: {type(error).__name__}: {str(error).partition(chr(10))[0]}") from error
 
 
+def written_by(path: Path) -> str:
+    """The version of gpushare that wrote a result, which :func:`load_result` has accepted."""
+    with zipfile.ZipFile(path) as archive:
+        return str(json.loads(archive.read(CONTENT))["gpushare"])
+
+
 def _require_bearable(path: Path, archive: zipfile.ZipFile) -> None:
     """Raises InvalidInput if the file would expand to too many bytes; called before anything is unpacked."""
     members = archive.infolist()

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from gpushare._core import InvalidInput
+from gpushare.checks import did_you_mean
 from gpushare.reproduce.reproduction import Reproduction
 
 PAPERS = {
@@ -46,7 +47,7 @@ def reproduce(
             varies.
     """
     if paper not in PAPERS:
-        raise InvalidInput(f"no paper {paper!r}; known: {', '.join(PAPERS)}")
+        raise InvalidInput(f"no paper {paper!r}; known: {', '.join(PAPERS)}{did_you_mean(paper, PAPERS)}")
     if seeds is not None and seeds < 1:
         raise InvalidInput(f"seeds must be at least 1, got {seeds}")
     if device is not None and paper not in ELSEWHERE:

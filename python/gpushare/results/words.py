@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpushare._core import InvalidInput
+from gpushare.checks import did_you_mean
 
 if TYPE_CHECKING:
     from gpushare.results.result import Result
@@ -65,7 +66,7 @@ METRICS = {
 def metric_named(name: str, known: list[str]) -> Metric:
     """The metric of this name, or InvalidInput listing the known ones."""
     if name not in known:
-        raise InvalidInput(f"no metric {name!r}; known: {', '.join(known)}")
+        raise InvalidInput(f"no metric {name!r}; known: {', '.join(known)}{did_you_mean(name, known)}")
     return METRICS[name]
 
 

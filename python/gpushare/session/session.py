@@ -22,7 +22,7 @@ from gpushare.model.devices import chosen
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
-from gpushare.policy import Policy, own_policy, policy_name
+from gpushare.policy import Policy, own_policy, policy_name, require_open_ordering
 from gpushare.results.run import Run
 from gpushare.session.api import SessionApi
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
@@ -78,7 +78,7 @@ class Session(SessionApi):
     ) -> None:
         owned = own_policy(policy)
         require(isinstance(ordering, str), f"ordering must be a name, got {ordering!r}")
-        _core.require_open_ordering(ordering)
+        require_open_ordering(ordering)
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority

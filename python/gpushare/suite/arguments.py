@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from gpushare._core import InvalidInput
 from gpushare.arguments.launch_arguments import LARGEST_DATA_SEED, Zeros
 from gpushare.arguments.launch_geometry import Extent
-from gpushare.checks import require, whole
+from gpushare.checks import did_you_mean, require, whole
 from gpushare.suite import KERNELS, Size
 
 if TYPE_CHECKING:
@@ -52,7 +52,10 @@ def suite_kernel(name: str) -> SuiteKernel:
     'triad'
     """
     known = isinstance(name, str) and name in KERNELS
-    require(known, f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}")
+    if not known:
+        raise InvalidInput(
+            f"no kernel {name!r} in the suite; it has: {', '.join(KERNELS)}{did_you_mean(name, KERNELS)}"
+        )
     return KERNELS[name]
 
 

@@ -39,10 +39,12 @@ from gpushare.model.merged_workloads import together
 from gpushare.model.workload import Application, Copy, Launch, Workload, bundled_workload
 from gpushare.policy import Plan, Policy
 from gpushare.profiling.known import profile_of
+from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.result import Result
 from gpushare.results.run import Run
 from gpushare.run import run
 from gpushare.session.session import Session
+from gpushare.sweep.sweep import Sweep
 from gpushare.version import __version__ as __version__
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "DeviceLostError",
     "Event",
     "EventKind",
+    "ExecutorLostError",
     "HostPace",
     "InvalidInput",
     "Kernel",
@@ -75,6 +78,7 @@ __all__ = [
     "Session",
     "SimpleSlicing",
     "State",
+    "Sweep",
     "WorkerLostError",
     "Workload",
     "Zeros",

@@ -31,9 +31,11 @@ class AtOnce(Executor):
     def __init__(self, most=1000):
         self.most = most
         self.futures = []
+        self.tasks = []
 
     def submit(self, function, /, *args):
         future = Future()
+        self.tasks += args
         if len(self.futures) < self.most:
             function, args = pickle.loads(pickle.dumps((function, args)))
             future.set_result(pickle.loads(pickle.dumps(function(*args))))
@@ -68,6 +70,16 @@ def test_random_choices_of_a_policy_follow_from_the_runs_seed():
 def test_traces_come_along_for_one_workload(pair, processes):
     run = gs.compare(pair, [policies.Shuffled()], executor=processes).run()
     assert run.record.trace == gs.run(pair, policies.Shuffled()).trace
+
+
+def test_cuda_code_goes_as_its_models(tmp_path):
+    suite_pair = gs.bundled_workload("suite_pair")
+    executor = AtOnce()
+    there = gs.compare(suite_pair, ["fifo", "srtf"], device="h100", executor=executor)
+    here = gs.compare(suite_pair, ["fifo", "srtf"], device="h100")
+    assert saved(there, tmp_path / "there") == saved(here, tmp_path / "here")
+    assert executor.tasks
+    assert not any(b"gpushare.kernels" in packed.data for task in executor.tasks for packed in task.objects)
 
 
 def test_threads_are_an_executor(pair, tmp_path):

@@ -3,6 +3,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 import travelling_policies as policies
@@ -171,6 +172,17 @@ def test_runs_of_another_workload_in_the_folder_are_named(swept, pair, ercbench_
     gs.compare(ercbench_pair.arriving(**{"JPEG-d": 500}), ["fifo"]).save(foreign)
     with raises_naming(gs.InvalidInput, foreign.name, ercbench_pair.name):
         swept().result()
+
+
+def test_cuda_code_is_known_by_its_models(tmp_path, monkeypatch):
+    launch = gs.Launch.of_suite("transpose")
+    code = gs.Workload("code", [gs.Application("a", [launch])])
+    gs.Sweep(tmp_path / "sweep", code, ["fifo"], device="h100").run()
+    assert gs.Sweep(tmp_path / "sweep", code, ["fifo"], device="h100").done == 1
+    model = launch.model_on(gs.device("h100"))
+    monkeypatch.setattr(gs.Launch, "model_on", lambda *_: replace(model, flops=model.flops + 1))  # another profile
+    with raises_naming(gs.InvalidInput, "workloads", "code"):
+        gs.Sweep(tmp_path / "sweep", code, ["fifo"], device="h100")
 
 
 def test_a_gpu_is_refused(pair, tmp_path):

@@ -8,10 +8,10 @@ import inspect
 import json
 import pickle
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from gpushare._core import Device
-from gpushare.model.device_file import device_to_dict
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
 from gpushare.version import __version__
@@ -27,10 +27,12 @@ def description(
         "format": FORMAT,
         "gpushare": __version__,
         "seed": seed,
-        "workloads": {each.name: _digest(each.to_dict()) for each in workloads},
-        "devices": {
-            each.name: f"{device.name} {_digest(device_to_dict(device))}"
+        "workloads": {
+            each.name: _digest([each.to_dict(), _models(each, device)])
             for each, device in zip(workloads, devices, strict=True)
+        },
+        "devices": {
+            each.name: f"{device.name} {_digest(device)}" for each, device in zip(workloads, devices, strict=True)
         },
         "policies": {policy_name(each): _of_policy(each) for each in policies},
     }
@@ -47,6 +49,12 @@ def difference(found: Mapping[str, Any], due: Mapping[str, Any]) -> str | None:
         elif there != value:
             return f"{key}: {there!r} in the folder, {value!r} here"
     return None
+
+
+def _models(workload: Workload, device: Device) -> list[dict[str, Any]]:
+    """What CUDA code is simulated by, which follows from profiles."""
+    launches = [launch for application in workload.applications for _, launch in application.launches()]
+    return [asdict(launch.model_on(device)) for launch in launches if launch.is_real]
 
 
 def _of_policy(policy: str | Policy) -> str:

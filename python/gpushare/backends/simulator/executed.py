@@ -11,6 +11,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor, Future, as_completed
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.backends.base import Case, Outcome
 from gpushare.backends.simulator.simulation import Repeat, simulate
+from gpushare.model.workload import Launch, Operation, Workload
 from gpushare.policy import policy_name
 from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.run import Run
@@ -108,6 +110,18 @@ def packed(value: Any, what: str) -> Packed:
         ) from error
 
 
+def modelled(workload: Workload, device: Device) -> Workload:
+    """The workload with the models of its CUDA code, so that no other machine needs its source, data and profiles."""
+
+    def model_of(operation: Operation) -> Operation:
+        if isinstance(operation, Launch) and operation.is_real:
+            return Launch(operation.model_on(device), operation.blocks, pace=operation.pace)
+        return operation
+
+    applications = [replace(each, operations=[*map(model_of, each.operations)]) for each in workload.applications]
+    return replace(workload, applications=applications) if workload.is_real else workload
+
+
 def run_on(
     executor: Executor, cases: Sequence[Case], devices: Sequence[Device], *, keep_traces: bool, travels: bool = True
 ) -> Generator[list[tuple[int, Outcome]]]:
@@ -148,9 +162,10 @@ def _tasks(
     """The tasks with the places of their cases; runs with the same runtimes alone are next to each other."""
     made: dict[int, Any] = {}
 
-    def as_sent(value: Any, what: str) -> Any:
+    def as_sent(value: Any, what: str, device: Device) -> Any:
         if id(value) not in made:
-            made[id(value)] = packed(value, what) if travels else value
+            sent = modelled(value, device) if isinstance(value, Workload) else value
+            made[id(value)] = packed(sent, what) if travels else value
         return made[id(value)]
 
     first: dict[int, int] = {}
@@ -171,7 +186,7 @@ def _tasks(
                 (device, f"device {device.name!r}"),
             )
             workload, policy, target = (
-                objects.setdefault(id(each), (len(objects), as_sent(each, what)))[0] for each, what in named
+                objects.setdefault(id(each), (len(objects), as_sent(each, what, device)))[0] for each, what in named
             )
             jobs.append(Job(workload, policy, target, case.seed))
         task = Task(__version__, tuple(each for _, each in objects.values()), tuple(jobs), keep_traces)

@@ -159,7 +159,7 @@ def _outcome(case: Case, device: Device, answer: Answer) -> Outcome:
 def _tasks(
     cases: Sequence[Case], devices: Sequence[Device], *, keep_traces: bool, travels: bool
 ) -> list[tuple[list[int], Task]]:
-    """The tasks with the places of their cases; runs with the same runtimes alone are next to each other."""
+    """The tasks with the places of their cases. Runs of one seed are next to each other: they share runtimes alone."""
     made: dict[int, Any] = {}
 
     def as_sent(value: Any, what: str, device: Device) -> Any:
@@ -171,7 +171,7 @@ def _tasks(
     first: dict[int, int] = {}
     for case in cases:
         first.setdefault(id(case.workload), len(first))
-    places = sorted(range(len(cases)), key=lambda place: (first[id(cases[place].workload)], cases[place].seed))
+    places = sorted(range(len(cases)), key=lambda place: (cases[place].seed, first[id(cases[place].workload)]))
     size = max(1, min(MOST_RUNS, len(cases) // TASKS))
     tasks = []
     for begin in range(0, len(places), size):

@@ -3,9 +3,7 @@
 
 import multiprocessing
 import pickle
-import signal
 import threading
-import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
@@ -159,20 +157,29 @@ def test_an_executor_that_is_shut_down_meanwhile_leaves_what_was_done(pair):
     assert [run.seed for run in lost.value.result.runs] == [0, 1, 2]
 
 
-def test_an_interrupt_cancels_what_has_not_begun(pair):
+def test_an_interrupt_cancels_what_has_not_begun(pair, monkeypatch):
+    def interrupted(futures):
+        yield futures[0]
+        raise KeyboardInterrupt
+
     executor = AtOnce(most=2)
-    interrupt = threading.Thread(target=interrupted_when, args=(lambda: len(executor.futures) == 10,))
-    interrupt.start()
+    monkeypatch.setattr(executed, "as_completed", interrupted)
     with pytest.raises(KeyboardInterrupt):
         gs.compare(pair, ["fifo"], repeats=10, executor=executor)
-    interrupt.join()
     assert [future.cancelled() for future in executor.futures] == 2 * [False] + 8 * [True]
 
 
-def interrupted_when(is_time):
-    while not is_time():
-        time.sleep(0.001)
-    signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+def test_an_interrupt_while_tasks_are_handed_out_cancels_them(pair):
+    class Interrupted(AtOnce):
+        def submit(self, function, /, *args):
+            if len(self.futures) == 5:
+                raise KeyboardInterrupt
+            return super().submit(function, *args)
+
+    executor = Interrupted(most=2)
+    with pytest.raises(KeyboardInterrupt):
+        gs.compare(pair, ["fifo"], repeats=10, executor=executor)
+    assert [future.cancelled() for future in executor.futures] == 2 * [False] + 3 * [True]
 
 
 def test_a_gpu_takes_no_executor():

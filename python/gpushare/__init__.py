@@ -40,10 +40,12 @@ from gpushare.model.merged_workloads import together
 from gpushare.model.workload import Application, Copy, Launch, Workload, bundled_workload
 from gpushare.policy import Plan, Policy
 from gpushare.profiling.known import profile_of
+from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.result import Result
 from gpushare.results.run import Run
 from gpushare.run import run
 from gpushare.session.session import Session
+from gpushare.sweep.sweep import Sweep
 from gpushare.version import __version__ as __version__
 
 warn_of_clash()
@@ -61,6 +63,7 @@ __all__ = [
     "DeviceLostError",
     "Event",
     "EventKind",
+    "ExecutorLostError",
     "HostPace",
     "InvalidInput",
     "Kernel",
@@ -78,6 +81,7 @@ __all__ = [
     "Session",
     "SimpleSlicing",
     "State",
+    "Sweep",
     "WorkerLostError",
     "Workload",
     "Zeros",

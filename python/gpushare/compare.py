@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S, Backend
+from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S, Backend, Case, Outcome
 from gpushare.backends.baselines import require_known_policy
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.simulation import LARGEST_SEED
@@ -20,6 +22,7 @@ from gpushare.policy import Policy, policy_name
 from gpushare.profiling.missing import profile_before_runs
 from gpushare.progress import tracked
 from gpushare.providers import provided
+from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.result import Result
 from gpushare.results.run import Run
 
@@ -51,6 +54,8 @@ def compare(
     timeout: float = DEFAULT_TIMEOUT_S,
     profile_missing: bool = False,
     progress: bool | None = None,
+    executor: Executor | None = None,
+    baseline: str | Policy | None = None,
 ) -> Result:
     """Runs every workload under every policy and returns all runs.
 
@@ -69,13 +74,21 @@ def compare(
             GPU, and store the profiles as ``gpushare profile`` does (docs/guide/profile.md). A warning names the
             kernels that cannot be profiled.
         progress: True or False forces the progress bar on stderr; None shows it on a terminal after a second.
+        executor: makes the runs on a simulated device, in processes or on other machines: any
+            ``concurrent.futures.Executor``; docs/guide/sweeps.md. The result is the same. Policies in Python must be of
+            classes that can be imported there. The executor is not shut down; Ctrl-C cancels what has not begun. None:
+            threads of this process.
+        baseline: a policy to which :meth:`gpushare.Result.relative` relates the others; it runs first if it is not
+            among the policies.
 
     Returns:
         The result. A policy that fails is listed in ``result.errors`` with its message; the other policies are not
         affected.
 
     Raises:
-        InvalidInput: a workload, a policy's name or the device is not valid, or two policies share a name.
+        InvalidInput: a workload, a policy's name or the device is not valid, two policies share a name, or a policy or
+            workload cannot be pickled for the executor.
+        ExecutorLostError: the executor has failed, or was shut down; ``error.result`` has the runs that were done.
         CudaError: there is no such GPU, or a kernel faulted.
         TimeoutError: a run on a GPU took longer than ``timeout``.
 
@@ -84,16 +97,20 @@ def compare(
     >>> list(result.metrics().index)
     ['fifo', 'srtf']
     """
-    workloads = [workload] if isinstance(workload, Workload) else _listed(workload, "workloads")
-    contenders = _listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
-    _require_usable(workloads, contenders, repeats, seed)
+    workloads = [workload] if isinstance(workload, Workload) else listed(workload, "workloads")
+    contenders = with_baseline(policies, baseline)
+    require_usable(workloads, contenders, repeats, seed)
+    require_executor(executor)
     timeout_s = number("timeout", timeout, *TIMEOUTS_S)
     backend = backend_for(device, *workloads, timeout_s=timeout_s)
     for contender in contenders:
         backend.require_policy(contender)
     if profile_missing:
         profile_before_runs(workloads, backend, progress)
-    return compared_on(backend, workloads, contenders, repeats=repeats, seed=seed, progress=progress)
+    compared = compared_on(
+        backend, workloads, contenders, repeats=repeats, seed=seed, progress=progress, executor=executor
+    )
+    return compared if baseline is None else replace(compared, baseline=policy_name(baseline))
 
 
 def compared_on(
@@ -104,27 +121,75 @@ def compared_on(
     repeats: int = 1,
     seed: int = 0,
     progress: bool | None = None,
+    executor: Executor | None = None,
 ) -> Result:
     """As :func:`compare`, on a backend at hand, which may have kernels and data of earlier comparisons."""
     cases = backend.cases(workloads, contenders, repeats, seed)
+    outcomes: dict[int, Outcome] = {}
+    with closing(_outcomes(backend, cases, executor, keep_traces=len(workloads) == 1)) as made:
+        try:
+            outcomes.update(tracked(made, len(cases), "running", progress))
+        except ExecutorLostError as error:
+            raise lost(error, cases, outcomes) from error.__cause__
+    return result_of(cases, outcomes)
+
+
+def _outcomes(
+    backend: Backend, cases: Sequence[Case], executor: Executor | None, *, keep_traces: bool
+) -> Generator[tuple[int, Outcome]]:
+    """The cases' places, and what became of them, in the order in which they end."""
+    if executor is None:
+        with closing(backend.run_all(cases, keep_traces=keep_traces)) as made:
+            yield from ((place, outcome) for place, (_, outcome) in enumerate(made))
+        return
+    with closing(backend.run_on(executor, cases, keep_traces=keep_traces)) as tasks:
+        for task in tasks:
+            yield from task
+
+
+def result_of(cases: Sequence[Case], outcomes: Mapping[int, Outcome]) -> Result:
+    """The result of what the cases, by their places, gave; in their order, whatever the order in which they ended."""
     runs: list[Run] = []
     errors: dict[str, str] = {}
-    with closing(backend.run_all(cases, keep_traces=len(workloads) == 1)) as outcomes:
-        for case, outcome in tracked(outcomes, len(cases), "running", progress):
-            if isinstance(outcome, PolicyError):
-                errors.setdefault(policy_name(case.policy), f"{outcome} ({case.subject})")
-            elif outcome is not None:
-                runs.append(outcome)
+    for place in sorted(outcomes):
+        case, outcome = cases[place], outcomes[place]
+        if isinstance(outcome, PolicyError):
+            errors.setdefault(policy_name(case.policy), f"{outcome} ({case.subject})")
+        elif outcome is not None:
+            runs.append(outcome)
     return Result([run for run in runs if run.policy not in errors], errors)
 
 
-def _listed(values: Any, what: str) -> list[Any]:
+def lost(error: ExecutorLostError, cases: Sequence[Case], outcomes: Mapping[int, Outcome]) -> ExecutorLostError:
+    """The executor's error, with what was done before."""
+    return ExecutorLostError(f"{error} ({len(outcomes)} of {len(cases)} runs are done)", result_of(cases, outcomes))
+
+
+def require_executor(executor: Executor | None) -> None:
+    """Raises InvalidInput for what is no executor."""
+    require(
+        executor is None or isinstance(executor, Executor),
+        f"executor must be a concurrent.futures.Executor, got {executor!r}",
+    )
+
+
+def with_baseline(policies: Iterable[str | Policy] | None, baseline: str | Policy | None) -> list[Any]:
+    """The policies as a list, by default all built-in ones, with the baseline first unless one has its name."""
+    contenders = listed(policies, "policies") if policies is not None else [entry.name for entry in _core.policies()]
+    named = [policy_name(each) for each in contenders if isinstance(each, str | Policy)]
+    is_missing = baseline is not None and not (isinstance(baseline, str | Policy) and policy_name(baseline) in named)
+    return [baseline, *contenders] if is_missing else contenders
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """The values as a list, or InvalidInput that says what they were for."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInput(f"{what} must be a list, got {values!r}")
     return list(values)
 
 
-def _require_usable(workloads: list[Workload], contenders: list[str | Policy], repeats: int, seed: int) -> None:
+def require_usable(workloads: list[Workload], contenders: list[str | Policy], repeats: int, seed: int) -> None:
+    """Raises InvalidInput unless all of it can be compared."""
     require(len(workloads) > 0, "compare needs at least one workload")
     require(len(contenders) > 0, "compare needs at least one policy")
     whole("repeats", repeats, 1, 1_000_000)

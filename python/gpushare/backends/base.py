@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpushare import _core
-from gpushare._core import Device, PolicyError
+from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.arguments.device_array import DeviceArray
 from gpushare.model.operation import Launch
 from gpushare.model.workload import Workload
@@ -86,6 +87,17 @@ class Backend(ABC):
     @abstractmethod
     def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Generator[tuple[Case, Outcome]]:
         """Makes the runs, and yields each case with what became of it, in order."""
+
+    def run_on(
+        self, executor: Executor, cases: Sequence[Case], *, keep_traces: bool
+    ) -> Generator[list[tuple[int, Outcome]]]:
+        """Makes the runs on an executor, and yields some when they have ended: their places, and what became of them.
+
+        Raises:
+            InvalidInput: the device is a GPU, or something cannot be pickled.
+            ExecutorLostError: the executor has failed; what was done has been yielded.
+        """
+        raise InvalidInput("executor is for simulated devices: runs on a GPU are made one after the other, here")
 
     @abstractmethod
     def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:

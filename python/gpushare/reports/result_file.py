@@ -10,8 +10,8 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -103,6 +103,7 @@ class ResultTable(Schema):
     workloads: list[WorkloadTable]
     runs: list[RunTable]
     errors: dict[str, str]
+    baseline: str | None = None
 
 
 def save_result(result: Result, path: Path) -> Path:
@@ -143,6 +144,8 @@ def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
         "runs": runs,
         "errors": dict(result.errors),
     }
+    if result.baseline is not None:
+        content["baseline"] = result.baseline  # else left out, so that older versions of gpushare can read the file
     return content, traces
 
 
@@ -245,7 +248,7 @@ def _result(path: Path, table: ResultTable, traces: dict[str, bytes]) -> Result:
         runs = [_run(each, workloads, devices, traces) for each in table.runs]
     except InvalidInput as error:
         raise InvalidInput(f"{path}: is damaged: {error}") from error
-    return Result(runs, table.errors)
+    return Result(runs, table.errors, table.baseline)
 
 
 def _run(table: RunTable, workloads: list[Workload], devices: list[Device], traces: dict[str, bytes]) -> Run:
@@ -259,7 +262,7 @@ def _run(table: RunTable, workloads: list[Workload], devices: list[Device], trac
     record = _core.RunRecord(**table.record.model_dump(), trace=trace)
     run = Run(workload, table.policy, device, table.seed, table.alone_ns, record, measured=_measured(table.measured))
     comes_again = built_in(table.policy) is not None and not run.is_real
-    return replace(run, rerun=_rerun(run)) if comes_again and trace is None else run
+    return replace(run, rerun=SavedRepeat(run)) if comes_again and trace is None else run
 
 
 def _trace(data: bytes, workload: Workload, device: Device) -> _core.Trace:
@@ -321,16 +324,18 @@ def _require_possible(record: RecordTable, subject: str, applications: Sequence[
         require(least >= 0, f"{subject} has {least} in {name}, expected at least 0")
 
 
-def _rerun(run: Run) -> Callable[[], Run]:
-    """Repeats the run with a trace; refuses if this version's simulation gives another run."""
+@dataclass(frozen=True)
+class SavedRepeat:
+    """Repeats a run with a trace; refuses if this version's simulation gives another run."""
 
-    def again() -> Run:
-        made = simulate(run.workload, run.policy, run.device, run.seed, record=True)
-        if _figures(made.record) != _figures(run.record):
+    run: Run
+
+    def __call__(self) -> Run:
+        """The run."""
+        made = simulate(self.run.workload, self.run.policy, self.run.device, self.run.seed, record=True)
+        if _figures(made.record) != _figures(self.run.record):
             raise InvalidInput(
-                f"the run of {run.policy!r} was saved without its trace, and running it again gives another run: "
+                f"the run of {self.run.policy!r} was saved without its trace, and running it again gives another run: "
                 "another version of gpushare, or another policy of this name, made it"
             )
         return made
-
-    return again

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
 from gpushare.extras import pandas as pd
+from gpushare.model.workload import Workload
 from gpushare.providers import provided
+from gpushare.results.intervals import metric_intervals, relative_to
 from gpushare.results.run import Run
 
 if TYPE_CHECKING:
@@ -35,10 +38,17 @@ class Result:
     Attributes:
         runs: one per workload, policy and repeat.
         errors: error messages by name of a failed policy; its runs are dropped.
+        baseline: the policy to which :meth:`relative` relates the others, if one was named.
+
+    A result can be pickled between processes with the same gpushare; :meth:`save` is for files.
     """
 
     runs: Sequence[Run]
     errors: dict[str, str] = field(default_factory=dict)
+    baseline: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without what was computed from them
 
     def __repr__(self) -> str:
         """A short text, without the runs."""
@@ -126,6 +136,47 @@ class Result:
         means[GEOMEAN_COLUMNS] = np.exp(logs)
         return means.loc[self.policies]
 
+    def intervals(self) -> pd.DataFrame:
+        """One row per policy: means over the repeats, with 95 % confidence intervals.
+
+        Columns: ``repeats``; stp, antt, strictf, makespan_ns and turnaround_p50_ns, _p95_ns and _p99_ns, each a
+        geometric mean over workloads and repeats; and for each ``*_low`` and ``*_high``, the ends of its interval. They
+        follow from Student's distribution of the repeats' logarithms, and are NaN where there is one repeat. They cover
+        what varies between seeds, on a GPU between repeats, for these workloads; not the choice of the workloads.
+        """
+        return metric_intervals(self)
+
+    def relative(self, baseline: str | None = None) -> pd.DataFrame:
+        """The columns of :meth:`intervals`, each divided by the baseline's in the same workload and repeat.
+
+        Pairs are compared, so that an interval without 1 is a difference from the baseline even where the repeats vary
+        more than that.
+
+        Args:
+            baseline: a policy; by default the one that :func:`compare` was told.
+
+        Raises:
+            InvalidInput: there is no baseline, or it did not run; the message lists the policies that did.
+        """
+        self._require_runs()
+        chosen = baseline or self.baseline
+        if chosen not in self.policies:
+            raise InvalidInput(f"no baseline {chosen!r}; policies: {', '.join(self.policies)}; errors: {self.errors}")
+        return relative_to(self, chosen)
+
+    @staticmethod
+    def concat(results: Iterable[Result]) -> Result:
+        """The runs of several results as one, in their order.
+
+        Repeats of a workload and policy on a GPU are numbered on. Policies that failed in one of the results are left
+        out, as in :func:`compare`; the baseline is the first result's.
+
+        Raises:
+            InvalidInput: two workloads, or two devices of a workload, differ under one name, or a simulated run is
+                there twice.
+        """
+        return concatenated(list(results))
+
     def to_pandas(self) -> pd.DataFrame:
         """Tidy: one row per workload, policy, seed (on a GPU: repeat) and application.
 
@@ -173,3 +224,27 @@ class Result:
     def _repr_html_(self) -> str:
         html: str = provided("result_html")(self)
         return html
+
+
+def concatenated(results: Sequence[Result]) -> Result:
+    """See :meth:`Result.concat`."""
+    errors: dict[str, str] = {}
+    for result in results:
+        errors = {**result.errors, **errors}
+    runs: list[Run] = []
+    first: dict[str, tuple[Workload, bytes]] = {}
+    numbers: dict[tuple[str, str], set[int]] = {}
+    for run in [run for result in results for run in result.runs]:
+        device = pickle.dumps(run.device)  # devices have no equality of their own
+        workload, its_device = first.setdefault(run.workload.name, (run.workload, device))
+        if workload != run.workload or its_device != device:
+            what = "devices" if workload == run.workload else "workloads"
+            raise InvalidInput(f"the results have runs of two {what} under the name {run.workload.name!r}")
+        taken = numbers.setdefault((run.workload.name, run.policy), set())
+        number = len(taken) if run.is_real else run.seed
+        if number in taken:
+            raise InvalidInput(f"the run of {run.policy!r} on {run.workload.name!r} with seed {number} is there twice")
+        taken.add(number)
+        runs.append(replace(run, seed=number) if number != run.seed else run)
+    baseline = results[0].baseline if results else None
+    return Result([run for run in runs if run.policy not in errors], errors, baseline)

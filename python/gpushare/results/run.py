@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from gpushare._core import Device, InvalidInput
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Copy, Launch, Workload
 from gpushare.providers import provided
+from gpushare.results import pickling as pickling  # of the core's record and trace
 from gpushare.results.kernel_states import kernel_states, preemptions
 from gpushare.results.measured import Measured
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Run:
     """One workload under one policy on one device.
+
+    A run can be pickled, with its trace if that was recorded; docs/guide/sweeps.md.
 
     Attributes:
         workload: the workload.
@@ -54,6 +57,9 @@ class Run:
             f"<Run: {self.workload.name} ({counted}) under {self.policy} on {self.device.name}, "
             f"{self.numbered_by} {self.seed}, {self.record.makespan / 1e6:.6g} ms>"
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # without what was computed from them
 
     @property
     def is_real(self) -> bool:
@@ -88,7 +94,7 @@ class Run:
 
     def _why_no_trace(self) -> str:
         if not self.is_real:
-            return f"the run of {self.policy!r} was saved without its trace"
+            return f"the run of {self.policy!r} was saved, or sent to another process, without its trace"
         return (
             f"the run of {self.policy!r} on workload {self.workload.name!r} has no trace, and a run on a GPU cannot be "
             "repeated: gpushare.run stores the trace, a comparison those of first repeats, or of all for one workload"

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from concurrent.futures import Executor
 from itertools import product
 from pathlib import Path
 
 from gpushare._core import Device, PolicyError
 from gpushare.backends.base import Backend, Case, Outcome
 from gpushare.backends.baselines import is_baseline
+from gpushare.backends.simulator.executed import run_on
 from gpushare.backends.simulator.pool import simulation_pool
 from gpushare.backends.simulator.served import ServedSimulator
 from gpushare.backends.simulator.session import SimulatorInSession
@@ -49,7 +51,7 @@ class SimulatorBackend(Backend):
     ) -> list[Case]:
         """All runs: repeat ``i`` has seed ``seed + i`` under every policy."""
         for each in workloads:
-            each.on(self._device_of(each))  # bad input is the caller's error, not every policy's
+            each.on(self.device_of(each))  # bad input is the caller's error, not every policy's
         return [
             Case(each, policy, number, f"workload {each.name!r}, seed {number}")
             for each, policy, number in product(workloads, policies, range(seed, seed + repeats))
@@ -60,7 +62,7 @@ class SimulatorBackend(Backend):
         with simulation_pool() as pool:
             futures = [
                 pool.submit(
-                    simulate, each.workload, each.policy, self._device_of(each.workload), each.seed, record=keep_traces
+                    simulate, each.workload, each.policy, self.device_of(each.workload), each.seed, record=keep_traces
                 )
                 for each in cases
             ]
@@ -71,9 +73,20 @@ class SimulatorBackend(Backend):
                     outcome = error
                 yield case, outcome
 
+    def run_on(
+        self, executor: Executor | None, cases: Sequence[Case], *, keep_traces: bool
+    ) -> Generator[list[tuple[int, Outcome]]]:
+        """Makes the runs on an executor; None: on all cores, as tasks of the same size."""
+        devices = [self.device_of(each.workload) for each in cases]
+        if executor is not None:
+            yield from run_on(executor, cases, devices, keep_traces=keep_traces)
+            return
+        with simulation_pool() as pool:
+            yield from run_on(pool, cases, devices, keep_traces=keep_traces, travels=False)
+
     def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:
         """One run."""
-        return simulate(workload, policy, self._device_of(workload), seed, record=record)
+        return simulate(workload, policy, self.device_of(workload), seed, record=record)
 
     def served_device(self) -> ServedSimulator:
         """The device for the clients of a server."""
@@ -87,5 +100,6 @@ class SimulatorBackend(Backend):
     def _name(self) -> str:
         return "sim" if isinstance(self._device, Device) else str(self._device)
 
-    def _device_of(self, workload: Workload) -> Device:
+    def device_of(self, workload: Workload) -> Device:
+        """The device that runs this workload."""
         return described_device(chosen(self._device, workload.device))

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import copy
+import pickle
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device
@@ -31,8 +34,44 @@ def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int
         seed=seed,
         alone_ns={application: turnaround for application, (turnaround, _) in alone.items()},
         record=core_record,
-        rerun=lambda: simulate(workload, policy, device, seed, record=True),
+        rerun=Repeat(workload, policy, device, seed),
     )
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """Makes a simulated run again, with its trace.
+
+    It can be pickled, so that a result can be. A policy in Python goes along where it can; where it cannot, or cannot
+    be imported on the other side, None is unpickled: the result opens all the same, without this run's trace.
+    """
+
+    workload: Workload
+    policy: str | Policy
+    device: Device
+    seed: int
+
+    def __call__(self) -> Run:
+        """The run."""
+        return simulate(self.workload, self.policy, self.device, self.seed, record=True)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            policy = self.policy if isinstance(self.policy, str) else pickle.dumps(self.policy)
+        except Exception:  # whatever the policy's attributes raise
+            return _no_repeat, ()
+        return _repeat, (self.workload, policy, self.device, self.seed)
+
+
+def _repeat(workload: Workload, policy: str | bytes, device: Device, seed: int) -> Repeat | None:
+    try:
+        return Repeat(workload, policy if isinstance(policy, str) else pickle.loads(policy), device, seed)
+    except Exception:  # whatever importing the policy's module raises
+        return None
+
+
+def _no_repeat() -> None:
+    return None
 
 
 def end_runs_of_this_thread_when(ended: Callable[[], bool]) -> None:

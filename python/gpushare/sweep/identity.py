@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sweep is, as its folder states it, so that no other sweep's runs are taken for its own."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from gpushare._core import Device
+from gpushare.model.workload import Workload
+from gpushare.policy import Policy, policy_name
+from gpushare.version import __version__
+
+FORMAT = 1
+
+
+def description(
+    workloads: Sequence[Workload], devices: Sequence[Device], policies: Sequence[str | Policy], seed: int
+) -> dict[str, Any]:
+    """The sweep in terms of JSON: names, each with a digest of what it stands for. Repeats may be added later."""
+    return {
+        "format": FORMAT,
+        "gpushare": __version__,
+        "seed": seed,
+        "workloads": {
+            each.name: _digest([each.to_dict(), _models(each, device)])
+            for each, device in zip(workloads, devices, strict=True)
+        },
+        "devices": {
+            each.name: f"{device.name} {_digest(device)}" for each, device in zip(workloads, devices, strict=True)
+        },
+        "policies": {policy_name(each): _of_policy(each) for each in policies},
+    }
+
+
+def difference(found: Mapping[str, Any], due: Mapping[str, Any]) -> str | None:
+    """In words, the first thing in which two descriptions differ; None where they are equal."""
+    for key, value in due.items():
+        there = found.get(key)
+        if isinstance(value, dict) and isinstance(there, dict):
+            names = [name for name in {**value, **there} if value.get(name) != there.get(name)]
+            if names:
+                return f"{key}: {', '.join(map(repr, names))}"
+        elif there != value:
+            return f"{key}: {there!r} in the folder, {value!r} here"
+    return None
+
+
+def _models(workload: Workload, device: Device) -> list[dict[str, Any]]:
+    """What CUDA code is simulated by, which follows from profiles."""
+    launches = [launch for application in workload.applications for _, launch in application.launches()]
+    return [asdict(launch.model_on(device)) for launch in launches if launch.is_real]
+
+
+def _of_policy(policy: str | Policy) -> str:
+    """The digest of a policy in Python is of its class's source and of its attributes."""
+    if isinstance(policy, str):
+        return "built-in"
+    classes = [each for each in type(policy).__mro__ if issubclass(each, Policy) and each is not Policy]
+    return _digest([[each.__qualname__ for each in classes], [_source(each) for each in classes], vars(policy)])
+
+
+def _source(kind: type) -> str:
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):  # typed in at a prompt
+        return ""
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=_text).encode()).hexdigest()[:16]
+
+
+def _text(value: Any) -> Any:
+    """For JSON, what JSON does not know: the same in every process, unlike the order of a set."""
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, value))
+    return hashlib.sha256(pickle.dumps(value)).hexdigest()

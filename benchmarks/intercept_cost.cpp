@@ -33,7 +33,9 @@ void* opened(const char* path) {
 
 template <class Function>
 Function found(void* library, const char* name) {
-  return reinterpret_cast<Function>(dlsym(library, name));
+  void* symbol = dlsym(library, name);
+  if (symbol == nullptr) throw std::runtime_error(dlerror());
+  return reinterpret_cast<Function>(symbol);
 }
 
 /// In memory of its own, which the library finds by its variable.

@@ -11,7 +11,7 @@
 extern "C" {
 
 /// A benchmark sets it: what a library leaves to the processor to do meanwhile is then hidden, as it is by a driver.
-int idle_driver_launch_ns = 0;
+[[gnu::visibility("default")]] int idle_driver_launch_ns = 0;
 
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
 CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,

@@ -64,11 +64,8 @@ class FakeLaunch final : public GpuLaunch {
     if (has_all_done || is_withdrawn_) take(LaunchStep::Ended);
     return true;
   }
-  void observe(Time /*seen*/, Time now, std::vector<Event>& events) override {
-    for (Event event : std::exchange(found_by_poll, {})) {
-      event.time = now;
-      events.push_back(event);
-    }
+  void observe(Time /*seen*/, Time /*now*/, std::vector<Event>& events) override {
+    for (const Event& event : std::exchange(found_by_poll, {})) events.push_back(event);
   }
   bool needs_poll() const override { return is_unsettled; }
   void submitted(Time /*now*/) override {}

@@ -40,8 +40,12 @@ class LaunchSetTest : public testing::Test {
     return ends;
   }
   std::vector<std::string> take_log() { return std::exchange(hardware.log, {}); }
-  test::FakeLaunch& successor_of(int operation) {
-    return static_cast<test::FakeLaunch&>(const_cast<GpuLaunch&>(*hardware.launch(operation).successor()));
+  /// Launch 2, announced and queued behind launch 1 of the same application.
+  test::FakeLaunch& queue_behind_first() {
+    launches.announce(test::FakeHardware::submission(2, 1));
+    hardware.launch(1).may_be_followed = true;
+    launches.queue_successors(now);
+    return static_cast<test::FakeLaunch&>(const_cast<GpuLaunch&>(*hardware.launch(1).successor()));
   }
 
   Time now = at_us(0);
@@ -88,7 +92,7 @@ TEST_F(LaunchSetTest, LaunchThatThePlanLeavesOutIsEvicted) {
   take_log();
   plan({});
   EXPECT_EQ(take_log().front(), "evict 1");
-  EXPECT_FALSE(launches.is_busy() && hardware.launch(1).may_start);
+  EXPECT_FALSE(hardware.launch(1).may_start);
 }
 
 TEST_F(LaunchSetTest, EndIsReportedWithItsTime) {
@@ -118,11 +122,7 @@ TEST_F(LaunchSetTest, ReportedEndMakesThePlanDueForTheOthers) {
 TEST_F(LaunchSetTest, AnnouncedLaunchIsQueuedBehindAndThenSubmitted) {
   submit(1, 1);
   plan({everything(1)});
-  launches.announce(test::FakeHardware::submission(2, 1));
-  hardware.launch(1).may_be_followed = true;
-  launches.queue_successors(now);
-  ASSERT_NE(hardware.launch(1).successor(), nullptr);
-  test::FakeLaunch& next = successor_of(1);
+  test::FakeLaunch& next = queue_behind_first();
   hardware.launch(1).end_grids();
   launches.collect(now);
   EXPECT_THAT(take_ends(), ElementsAre(OperationId{1}));
@@ -165,10 +165,7 @@ TEST_F(LaunchSetTest, WithdrawnLaunchThatNeverBeganEndsAtOnce) {
 TEST_F(LaunchSetTest, EndIsHeldUntilTheSuccessorOfAWithdrawnApplicationHasLeft) {
   submit(1, 1);
   plan({everything(1)});
-  launches.announce(test::FakeHardware::submission(2, 1));
-  hardware.launch(1).may_be_followed = true;
-  launches.queue_successors(now);
-  test::FakeLaunch& next = successor_of(1);
+  test::FakeLaunch& next = queue_behind_first();
   hardware.launch(1).end_grids();
   launches.collect(now);  // its end is seen, and not reported yet
   launches.withdraw(OperationId{1}, now);
@@ -266,20 +263,17 @@ TEST_F(LaunchSetTest, PollNeedFollowsTheLaunches) {
 }
 
 TEST_F(LaunchSetTest, EventsOfAPollAreInOrderOfTime) {
-  submit(1, 1);
-  submit(2, 2);
+  for (const int operation : {1, 2}) submit(operation, operation);
   plan({everything(1), everything(2)});
-  hardware.launch(1).found_by_poll = {{.operation = OperationId{1}, .kind = EventKind::BlockStarted}};
-  hardware.launch(2).end_grids();
-  launches.collect(at_us(10));
-  hardware.launch(1).found_by_poll.push_back({.operation = OperationId{1}, .kind = EventKind::BlockEnded});
+  const auto started = [](int operation, std::int64_t us) {
+    return Event{.time = at_us(us), .operation = OperationId{operation}, .kind = EventKind::BlockStarted};
+  };
+  hardware.launch(1).found_by_poll = {started(1, 11), started(1, 15)};
+  hardware.launch(2).found_by_poll = {started(2, 12), started(2, 14)};
   launches.observe(at_us(20));
-  Time last{};
-  while (!events.empty()) {
-    const Event event = events.take();
-    EXPECT_GE(event.time, last);
-    last = event.time;
-  }
+  std::vector<Time> times;
+  for (const Event& event : events.seen()) times.push_back(event.time);  // before take(), which mends any order
+  EXPECT_THAT(times, ElementsAre(at_us(11), at_us(12), at_us(14), at_us(15)));
 }
 
 TEST_F(LaunchSetTest, TimesOfLaunchesInARowAreLearnt) {
@@ -305,10 +299,7 @@ TEST_F(LaunchSetTest, TimesOfLaunchesInARowAreLearnt) {
 TEST_F(LaunchSetTest, StopEvictsAllIncludingSuccessors) {
   submit(1, 1);
   plan({everything(1)});
-  launches.announce(test::FakeHardware::submission(2, 1));
-  hardware.launch(1).may_be_followed = true;
-  launches.queue_successors(now);
-  test::FakeLaunch& next = successor_of(1);
+  test::FakeLaunch& next = queue_behind_first();
   take_log();
   launches.stop(now);
   EXPECT_TRUE(launches.is_busy());

@@ -119,7 +119,7 @@ class ManyAdmitted : public AdmittedAtGate {
   static constexpr int launches = 50;
   static constexpr Duration patience{20'000'000'000};
 
-  /// Of one block each; those from `open` on wait for nobody.
+  /// One block each; those from `open` on wait for no gate.
   explicit ManyAdmitted(int open = launches) {
     for (int number = 0; number < launches; ++number) {
       const std::uint64_t patience = number < open ? for_ever : 0;
@@ -271,7 +271,7 @@ TEST_F(AdmittedAtGate, WhoIsPlannedForGetsRoomBesideOneThatStays) {
   const Share rest{OperationId{0}, Quota::per_sm(all_but_the_last)};
   submit(0);
   gpu.apply({.shares = {rest}});
-  const int under_way = 3000;  // nobody tops up any more
+  const int under_way = 3000;  // no worker is asked for any more
   while (values<int>(others, 1).front() < under_way) static_cast<void>(gpu.next_event(gpu.now() + Duration(1'000'000)));
   submit(1);
   gpu.admit(OperationId{1});

@@ -77,7 +77,7 @@ TEST_F(BriefLaunches, HaveShortBlocksAndAllSms) {
     return setup_for(first_launch(), residency(), sms).has_value();
   };
   const std::vector<SmId> all{SmId{0}, SmId{1}, SmId{2}, SmId{3}};
-  EXPECT_FALSE(is_brief(all));  // nobody knows
+  EXPECT_FALSE(is_brief(all));  // not known
   know_block_time(some_us);
   EXPECT_TRUE(is_brief(all));
   EXPECT_FALSE(is_brief({SmId{0}, SmId{1}}));
@@ -166,7 +166,7 @@ TEST_F(BriefLaunches, HaveAnSmToThemselves) {
   gpu.apply({.shares = {{OperationId{1}, Quota::everywhere(residency())}, of_long}});
   for (int time = 0; time < 10; ++time) look();
   write(gate, first_wave);
-  while (values<int>(places.front().front(), 1) == std::vector{-1}) std::this_thread::yield();  // before anybody looks
+  while (values<int>(places.front().front(), 1) == std::vector{-1}) std::this_thread::yield();  // before a poll
   wait_for_end_of(OperationId{1});
   write(gate, 1'000'000);
   wait_for_end_of(OperationId{0});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Launches of fewer blocks than there are SMs, under policies that give them some SMs only. The stand-in places blocks
-// on its first SMs while nobody is there, as an H100 does in an order of its own: as many workers as there are blocks
+// on its first SMs while they are empty, as an H100 does in an order of its own: as many workers as there are blocks
 // never come to the last SMs.
 #include <gmock/gmock.h>
 
@@ -43,7 +43,7 @@ class OnSomeSms : public Policy {
   Sms sms_;
 };
 
-/// Quotas come and go all the time, faster than anybody could ask often.
+/// Quotas come and go all the time, faster than workers could be asked for often.
 class OnSomeSmsNowAndThen : public Policy {
  public:
   explicit OnSomeSmsNowAndThen(Sms sms) : sms_(sms) {}

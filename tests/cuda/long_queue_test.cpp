@@ -69,7 +69,7 @@ TEST_P(LongQueue, EverybodyHasATurn) {
   EXPECT_THAT(counts(), testing::Each(blocks));
 }
 
-/// Nobody looks at workers, since there are none, and no plan is made when somebody ends.
+/// There are no workers to poll, and no plan is made when a launch ends.
 TEST_P(LongQueue, WhoWaitsBehindLaunchesThatRunWholeHasATurnToo) {
   const auto as_written = load("wait_at_gate", wait_at_gate, false);
   for (int queue = 0; queue < 2; ++queue) add_all(as_written);

@@ -17,7 +17,7 @@ struct Work {
                   std::vector<std::vector<std::byte>> with) {
     const Launch launch{.kernel = {.name = kernel->symbol(),
                                    .needs = kernel->needs({threads, 1, 1}, 0),
-                                   .cost = {.latency = Duration(1)}},  // nobody knows
+                                   .cost = {.latency = Duration(1)}},  // not known
                         .blocks = blocks,
                         .alone = Duration(1'000'000)};
     workload.applications.back().operations.push_back(launch);

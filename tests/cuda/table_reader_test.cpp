@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of tables beside nobody's and beside others' copies.
+// Reads of tables, alone and beside copies of other applications.
 #include "cuda/launch/table_reader.hpp"
 
 #include "cuda/driver/driver.hpp"

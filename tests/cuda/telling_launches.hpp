@@ -38,7 +38,7 @@ inline std::string tell_where(int plus) {
 }
 constexpr int of_worker = 1000;
 constexpr unsigned blocks = 64;  // more than fit at a time
-constexpr Duration worth(3);     // a partition's, and nobody's launch is shorter than a nanosecond
+constexpr Duration worth(3);     // of a partition; no launch is shorter than a nanosecond
 
 class TellingLaunches : public OnStandIn {
  protected:
@@ -48,7 +48,7 @@ class TellingLaunches : public OnStandIn {
     let_win(ExecutionMode::Original);
   }
 
-  /// On the stand-in nobody knows which way is faster.
+  /// The stand-in does not show which mode is faster.
   void let_win(ExecutionMode faster) {
     constexpr double never = std::numeric_limits<double>::infinity();
     resources->history = KernelHistory(faster == ExecutionMode::Worker ? never : 0, never);

@@ -104,9 +104,10 @@ TEST(Arbitrate, SmsThatAreAlikeAreSharedOutAsEachByItself) {
   for (int round = 0; round < 3000; ++round) {
     std::vector<ResidencyRequest> launches = random_claims(random, 24);
     const std::vector<ResidencyGrant> together = arbitrate(device, launches);
-    ResidencyRequest nobody{.wanted = std::vector<int>(24), .present = std::vector<int>(24), .split = Bytes{1 << 20}};
-    std::iota(nobody.wanted.begin(), nobody.wanted.end(), 0);
-    launches.push_back(nobody);
+    ResidencyRequest without_blocks{
+        .wanted = std::vector<int>(24), .present = std::vector<int>(24), .split = Bytes{1 << 20}};
+    std::iota(without_blocks.wanted.begin(), without_blocks.wanted.end(), 0);
+    launches.push_back(without_blocks);
     const std::vector<ResidencyGrant> one_by_one = arbitrate(device, launches);
     for (std::size_t rank = 0; rank < together.size(); ++rank) {
       ASSERT_EQ(together[rank].workers, one_by_one[rank].workers) << "round " << round << ", rank " << rank;

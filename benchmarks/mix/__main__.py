@@ -9,10 +9,10 @@ import sys
 
 from benchmarks.gpu.report import Report
 
-from . import companies, latency, min_speeds, sweep, urgent
+from . import latency, min_speeds, sets, sweep, urgent
 from .place import place_of
 
-PARTS = {"sweep": sweep, "companies": companies, "min_speeds": min_speeds, "latency": latency, "urgent": urgent}
+PARTS = {"sweep": sweep, "sets": sets, "min_speeds": min_speeds, "latency": latency, "urgent": urgent}
 
 
 def main(arguments: list[str]) -> None:

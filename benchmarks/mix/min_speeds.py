@@ -36,10 +36,11 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
     """Adds a row per policy and least speed."""
     names = [name for name in options.min_speed_kernels.split(",") if name]
     policies = [name for name in options.min_speed_policies.split(",") if name]
-    place.load(Launch.of_suite(name, options.size) for name in names)
+    launches = {name: Launch.of_suite(name, options.size) for name in names}
+    place.load(launches.values())
     pairs = list(permutations(names, 2))
     chosen = random.Random(SEED).sample(pairs, min(options.min_speed_pairs, len(pairs)))
-    workloads = [looping(place, pair, options.length_ms, options.size) for pair in chosen]
+    workloads = [looping(place, {name: launches[name] for name in pair}, options.length_ms) for pair in chosen]
     rows = []
     try:
         for policy in policies:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,14 +102,13 @@ def place_of(name: str, threads: int) -> Place | RealPlace:
     return RealPlace(name) if is_cuda(name) else Place(name, threads)
 
 
-def looping(place: Place | RealPlace, names: Sequence[str], length_ms: float, size: str) -> Workload:
-    """All arrive together; each launches its kernel repeatedly, for this time alone."""
+def looping(place: Place | RealPlace, launches: Mapping[str, Launch], length_ms: float) -> Workload:
+    """All arrive together; each repeats its launch, for this time alone."""
     applications = []
-    for name in names:
-        launch = Launch.of_suite(name, size)
+    for name, launch in launches.items():
         count = max(1, math.ceil(length_ms * 1e6 / place.alone_ns(launch)))
         applications.append(Application(name, count * (launch,)))
-    return Workload("+".join(names), tuple(applications))
+    return Workload("+".join(launches), tuple(applications))
 
 
 @dataclass(frozen=True)

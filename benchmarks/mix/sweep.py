@@ -21,7 +21,7 @@ PAIRS = (
     "nbody+nlm_denoise", "reduction+lud", "molecular_dynamics+page_view_count", "nbody+aes_decrypt", "tpacf+sha1",
     "gesummv+stencil_2d", "triad_vector+molecular_dynamics", "vector_add+neural_net", "stencil_2d+backprop_adjust",
 )  # fmt: skip
-"""Drawn from the pairs that can share an SM and have at least one kernel beyond the twenty of `companies`, on which
+"""Drawn from the pairs that can share an SM and have at least one kernel beyond the twenty of `sets`, on which
 `mix` was tuned."""
 POLICIES = ("mix", "mix:equal_start=no")
 WITHIN = 0.97
@@ -51,7 +51,7 @@ def measure(place: Place | RealPlace, options: argparse.Namespace, report: Repor
     try:
         for pair in pairs:
             name = " + ".join(pair)
-            workload = looping(place, pair, options.length_ms, options.size)
+            workload = looping(place, {name: Launch.of_suite(name, options.size) for name in pair}, options.length_ms)
             found, found_late = _measured(place, workload, pair, policies, options)
             ways += found.rows(name)
             rows.append(found.summary(name))

@@ -87,8 +87,8 @@ def test_the_best_is_not_valued_by_the_runs_it_was_chosen_for():
 
 
 def test_pairs_and_threes_are_measured_under_every_policy(tmp_path):
-    options = ["--kernels", "triad,nbody,fft", "--sizes", "2,3", "--companies", "1", "--policies", "fifo,even,auto"]
-    tables = measured(tmp_path, "companies", *options)
+    options = ["--kernels", "triad,nbody,fft", "--sizes", "2,3", "--sets", "1", "--policies", "fifo,even,auto"]
+    tables = measured(tmp_path, "sets", *options)
     by_title = {table["title"]: table["rows"] for table in tables}
     assert [len(by_title[f"{words}: STP of each"]) for words in ("pairs", "sets of 3")] == [3, 1]
     for row in by_title["pairs: all"]:

@@ -60,7 +60,7 @@ def _divisions(run: Run) -> Iterator[tuple[int, str]]:
     latest: dict[int, str] = {}
     before = ""
     for time, rows in groupby(run.trace.decisions(), key=itemgetter(0)):
-        latest |= {owner[launch]: str(quota) for _, _, launch, quota in rows}
+        latest |= {owner[launch]: str(quota) for _, _, launch, quota, *_ in rows}
         division = " + ".join(latest[each] for each in sorted(latest))
         if len(latest) == len(run.workload.applications) and division != before:
             yield time, division

@@ -21,7 +21,9 @@ std::string name_of(CUdevice device) {
   return name.data();
 }
 
-/// Bandwidths and delays stay unknown: the driver does not report them, a device model does (know_as).
+/// Bandwidths and delays stay unknown: the driver does not report them, a device model does (know_as). SMs are taken to
+/// serve their oldest blocks first, as those that were measured do: if that is wrong, sharing begins more carefully
+/// than it had to.
 Device describe(CUdevice device) {
   const auto get = [device](CUdevice_attribute which) { return attribute(device, which); };
   const int threads = get(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
@@ -34,7 +36,8 @@ Device describe(CUdevice device) {
                   .warps = threads / warp,
                   .blocks = get(CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR),
                   .registers = get(CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR),
-                  .shared_memory = Bytes{get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)}};
+                  .shared_memory = Bytes{get(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)},
+                  .issue_order = IssueOrder::OldestFirst};
   found.granularity.threads_per_warp = warp;
   found.granularity.reserved_shared_memory = Bytes{get(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)};
   // The values of PCIe 4.0 x16, so that a description is complete; real copies are measured, not modelled.

@@ -34,7 +34,7 @@ def test_predicted_speeds_are_those_of_a_run() -> None:
     groups, speeds = _core.best_allocation(H100, kernels, min_speed=0.25)
     assert sum(sms for sms, _ in groups) == H100.sms
     assert speeds == pytest.approx(_core.co_run_speeds(H100, kernels, groups))
-    run = gs.run(pair("nbody", "spmv_csr", 4), "mix:probe_share=0", device="sim:h100")
+    run = gs.run(pair("nbody", "spmv_csr", 4), "mix:probe_loss=0", device="sim:h100")
     # Each is slowed only while the other is there: the slower one's slowdown lies between the two cases.
     slowest = max(run.ntt())
     assert 1.0 < slowest < 1.1 / min(speeds)

@@ -35,7 +35,7 @@ def device_names() -> list[str]:
     """The simulated devices that come with the package.
 
     >>> device_names()
-    ['fermi-c2070', 'gpgpu-sim-24', 'gtx480', 'h100', 'k20', 'k40c', 'k40m', 'titan-xp']
+    ['fermi-c2070', 'gpgpu-sim-24', 'gtx480', 'h100', 'h200', 'k20', 'k40c', 'k40m', 'titan-xp']
     """
     return sorted(path.stem for path in DEVICES_FOLDER.glob("*.toml"))
 

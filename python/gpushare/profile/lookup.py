@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpushare.kernels.kernel import Kernel
 
 SHIPPED_FOLDER = Path(__file__).parents[1] / "profiles"
-SIMULATED = {"h100": "NVIDIA H100 80GB HBM3"}
+SIMULATED = {"h100": "NVIDIA H100 80GB HBM3", "h200": "NVIDIA H200"}
 """GPUs by the simulated device that represents them."""
 
 

@@ -9,8 +9,8 @@
 // patience_ns=60_000, how long a slot is kept; small_ns=30_000, launches that take no longer alone go first;
 // equal_start=yes: where SMs serve the oldest block first, begin with an equal partition and try an unequal one that
 // promises 1.2 times as much, or shared SMs that promise 1.3 times as much (no: 1.01). Then the allocation and its
-// neighbours are measured, for probe_share=0.25 of the time at most (0.02 where SMs cannot be shared, or a minimum
-// speed was asked for), in windows of probe_ns=2e6; the best stays.
+// neighbours are measured, as long as that costs no more than probe_loss=0.02 of the throughput, in windows of
+// probe_ns=1e6; the best stays.
 //
 // An application's own minimum speed goes before that of the policy. A latency bound is a minimum speed, too: a launch
 // that takes T alone and has L for it needs T / L of its speed. Its slot is kept for longer (reserve_ns=5e6), and

@@ -27,16 +27,11 @@ CoRunSet& CoRunSets::find(const CoSchedule& schedule, const Device& device) {
   return sets_.find_or(key, [&] { return make(schedule, device); });
 }
 
-OnlineTuner CoRunSets::tuner_from(const SmAllocation& start, const CoSchedule& schedule, const Device& device) const {
+OnlineTuner CoRunSets::tuner_from(const SmAllocation& start, const CoSchedule& schedule) const {
   std::vector<double> rates_alone;
   for (const CoRunSlot& slot : schedule.slots) rates_alone.push_back(rate_to_compare(*slot.kernel));
-  ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
-  std::vector<Contender> contenders = schedule.contenders();
-  if (probes.share == ProbeOptions::automatic) {
-    const bool may_gain = !QosGuard::has_promises(schedule) && may_share_sms(device, contenders);
-    probes.share = may_gain ? Tuning::large_probe_share : Tuning::small_probe_share;
-  }
-  return OnlineTuner(start, std::move(contenders), std::move(rates_alone), options_.bounds, probes);
+  const ProbeOptions probes = start.empty() ? ProbeOptions{} : options_.probes;
+  return OnlineTuner(start, schedule.contenders(), std::move(rates_alone), options_.bounds, probes);
 }
 
 CoRunSet CoRunSets::make(const CoSchedule& schedule, const Device& device) const {
@@ -44,7 +39,7 @@ CoRunSet CoRunSets::make(const CoSchedule& schedule, const Device& device) const
   const bool have_sms = static_cast<int>(contenders.size()) <= device.sms;
   if (is_conservative(device) && contenders.size() > 1 && have_sms) return begin_with_equal_partition(schedule, device);
   AllocationChoice choice = predict(contenders, device);
-  OnlineTuner tuner = tuner_from(choice.allocation, schedule, device);
+  OnlineTuner tuner = tuner_from(choice.allocation, schedule);
   return {.predicted = std::move(choice), .tuner = std::move(tuner)};
 }
 
@@ -56,7 +51,7 @@ CoRunSet CoRunSets::begin_with_equal_partition(const CoSchedule& schedule, const
     search = std::make_unique<IncrementalSearch>(device, contenders, options_.bounds);
     choice = search->equal();
   }
-  OnlineTuner tuner = tuner_from(choice.allocation, schedule, device);
+  OnlineTuner tuner = tuner_from(choice.allocation, schedule);
   return {.predicted = std::move(choice), .tuner = std::move(tuner), .search = std::move(search)};
 }
 

@@ -42,7 +42,7 @@ class CoRunSets {
   CoRunSet& find(const CoSchedule& schedule, const Device& device);
 
   /// A tuner that begins with this allocation.
-  OnlineTuner tuner_from(const SmAllocation& start, const CoSchedule& schedule, const Device& device) const;
+  OnlineTuner tuner_from(const SmAllocation& start, const CoSchedule& schedule) const;
 
   /// Where SMs serve the oldest block first, predictions of shared SMs are doubtful.
   bool is_conservative(const Device& device) const {

@@ -30,13 +30,12 @@ CoScheduleOptions CoScheduleOptions::from(const PolicyOptions& options) {
                                                "where SMs serve their oldest blocks first: begin with an equal "
                                                "partition, and depart from it by measurement",
                                                {"yes", "no"}) == "yes",
-               .probes = {.share =
-                              options.number("probe_share",
-                                             "share of the time in which other allocations are measured; left out: "
-                                             "0.25, or 0.02 where SMs cannot be shared or a speed is promised",
-                                             ProbeOptions::automatic, 0, 0.5),
+               .probes = {.loss = options.number("probe_loss",
+                                                 "share of the throughput that measuring other allocations may cost; "
+                                                 "0: none is measured",
+                                                 0.02, 0, 0.5),
                           .window = options.duration("probe_ns", "length of the first measuring window of a probe",
-                                                     Duration(2'000'000), Duration(1000), longest_option)}},
+                                                     Duration(1'000'000), Duration(1000), longest_option)}},
       .patience = options.duration("patience_ns", "how long a slot is kept between two launches of an application",
                                    Duration(60'000), Duration(0), longest_option),
       .patience_with_latency_bound = options.duration(
@@ -64,7 +63,7 @@ void CoScheduler::observe(const Event& event, const State& state) {
     if (!state.running().empty()) reschedule(state);
   }
   if (event.kind == EventKind::BlockEnded || is_measurement_due(event)) tune(event.time, state.device());
-  if (event.kind == EventKind::BlockEnded) continue_search(event.time, state.device());
+  if (event.kind == EventKind::BlockEnded) continue_search(event.time);
 }
 
 /// Also where the latest launch of the application was excluded: earlier ones may not have been.
@@ -121,7 +120,7 @@ void CoScheduler::raise_deficient(Time now, const Device& device) {
 
 /// The result of a search replaces the allocation as long as nothing has been measured, and where bounds are broken;
 /// else it is a candidate for a probe. What it replaces becomes a candidate then. No probes where a speed was promised.
-void CoScheduler::continue_search(Time now, const Device& device) {
+void CoScheduler::continue_search(Time now) {
   if (current_ == nullptr || !current_->search || now < next_search_step_) return;
   next_search_step_ = now + Tuning::between_search_steps;
   std::optional<AllocationChoice> choice = current_->search->step();
@@ -135,7 +134,7 @@ void CoScheduler::continue_search(Time now, const Device& device) {
     if (may_probe) current_->tuner.suggest(choice->allocation, now);
     return;
   }
-  current_->tuner = sets_.tuner_from(choice->allocation, schedule_, device);
+  current_->tuner = sets_.tuner_from(choice->allocation, schedule_);
   if (may_probe) current_->tuner.suggest(current_->predicted.allocation, now);
   current_->tuner.begin(now);
   current_->predicted = std::move(*choice);
@@ -154,7 +153,7 @@ void CoScheduler::suggest_serial_execution(const Device& device, bool is_expecte
   if (std::exchange(current_->has_considered_serial, true)) return;
   SmAllocation serial = serial_allocation(device, schedule_.contenders());
   if (is_expected_to_be_better && !has_measured()) {
-    current_->tuner = sets_.tuner_from(serial, schedule_, device);
+    current_->tuner = sets_.tuner_from(serial, schedule_);
     current_->tuner.begin(now);
   } else {
     current_->tuner.suggest(std::move(serial), now);

@@ -23,7 +23,7 @@ struct CoScheduleOptions {
   Duration patience{};                     ///< how long a slot is kept after a launch has ended
   Duration patience_with_latency_bound{};  ///< the same for an application with a latency bound
 
-  /// min_speed, antt, patience_ns, reserve_ns, small_ns, equal_start, probe_share, probe_ns.
+  /// min_speed, antt, patience_ns, reserve_ns, small_ns, equal_start, probe_loss, probe_ns.
   static CoScheduleOptions from(const PolicyOptions& options);
 };
 
@@ -73,7 +73,7 @@ class CoScheduler {
   void reschedule(const State& state);
   bool drop_slot(const State& state);
   void raise_deficient(Time now, const Device& device);
-  void continue_search(Time now, const Device& device);
+  void continue_search(Time now);
   void follow_progress(const Event& event);
   bool can_measure() const;
   void tune(Time now, const Device& device);

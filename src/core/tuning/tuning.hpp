@@ -76,27 +76,22 @@ struct Tuning {
   static constexpr double largest_step = 1.0 / 4;
   /// A sixteenth of the SMs, and one block of sixteen: less can hardly be measured.
   static constexpr double smallest_step = 1.0 / 16;
-  /// Time for probes where SMs can be shared and no speed was promised. A probe costs what it tries and two changes of
-  /// quotas, after each of which a launch of every application waits for its host.
-  static constexpr double large_probe_share = 0.25;
-  /// Where SMs cannot be shared, unequal partitions gain little; where a speed was promised, probes may break it.
-  static constexpr double small_probe_share = 0.02;
+  /// What a probe is taken to lose that could not be measured.
+  static constexpr double loss_if_unknown = 0.1;
+  /// Serial execution reaches this throughput in few pairs of kernels. Where a partition does, shared SMs are tried
+  /// first.
+  static constexpr double beyond_serial = 1.05;
   /// A better allocation is adopted from this gain in throughput on.
   static constexpr double gain_to_adopt = 0.01;
   /// The best allocation of the other kind is explored if it is worse by no more than this.
   static constexpr double nearly_as_good = 0.02;
-  /// An allocation that is worse by this in its first window is rejected without a measurement: up to a third of the
-  /// work is missing from that window.
-  static constexpr double hopeless = 0.35;
-  /// The same while a bound is broken.
-  static constexpr double hopeless_while_broken = 0.15;
   /// The noise of one window. A result this close to the threshold is measured for longer, in windows,
   static constexpr double window_noise = 0.05;
-  static constexpr int windows_if_unclear = 4;
+  static constexpr int windows_if_unclear = 8;
   /// Windows for which the best allocation rests after it has changed, or before its third sample.
-  static constexpr int windows_of_short_rest = 4;
+  static constexpr int windows_of_short_rest = 8;
   /// Windows between two samples of the best allocation once the search is over.
-  static constexpr int windows_between_checks = 20;
+  static constexpr int windows_between_checks = 40;
   /// From this share of its minimum speed on a kernel lacks little: one small step, and others keep what a larger one
   /// would cost them.
   static constexpr double nearly_kept = 0.8;
@@ -109,9 +104,9 @@ struct Tuning {
   /// A window is valid only when so many blocks of every kernel have ended in it.
   static constexpr std::int64_t least_blocks_per_window = 64;
   /// In window lengths: how long the end of a launch is waited for,
-  static constexpr int lengths_until_late = 4;
+  static constexpr int lengths_until_late = 8;
   /// and after how long a kernel's blocks are too long to be measured.
-  static constexpr int most_lengths = 20;
+  static constexpr int most_lengths = 40;
 
   // --- Serial execution ----------------------------------------------------------------------------------------------
 

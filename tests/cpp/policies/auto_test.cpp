@@ -145,7 +145,7 @@ TEST(Auto, SerialOrderIsAbandonedIfMeasuredSlower) {
 }
 
 TEST(Auto, WithoutProbesTheForecastHolds) {
-  TwoPlayedByHand run([](int) { return std::pair(0.4, 0.4); }, "auto:whole_up_to_ns=1e9:probe_share=0");
+  TwoPlayedByHand run([](int) { return std::pair(0.4, 0.4); }, "auto:whole_up_to_ns=1e9:probe_loss=0");
   run.play_until(200'000'000);
   EXPECT_EQ(run.sms_of_first(), 8);
 }

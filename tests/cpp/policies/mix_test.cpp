@@ -117,7 +117,7 @@ TEST(Mix, UnprofiledKernelsAreMixedInProportionAndTheirCostsNotRead) {
   for (Application& application : workload.applications) {
     std::get<Launch>(application.operations[0]).kernel.is_profiled = false;
   }
-  PolicyRehearsal run("mix:probe_share=0", mixing_device(), std::move(workload));
+  PolicyRehearsal run("mix:probe_loss=0", mixing_device(), std::move(workload));
   run.arrive(0, 0);
   run.arrive(1, 100);
   EXPECT_THAT(run.quotas(0), Each(4));

@@ -28,7 +28,7 @@ class CoRunSetsOfTwo : public testing::Test {
 
   Device device_ = mixing_device();
   KernelCatalogue catalogue_;
-  CoRunSetOptions options_{.probes = {.share = 0.1, .window = Duration(1000)}};
+  CoRunSetOptions options_{.probes = {.loss = 0.1, .window = Duration(1000)}};
 };
 
 TEST_F(CoRunSetsOfTwo, ASetIsFoundAgain) {
@@ -86,8 +86,8 @@ TEST_F(CoRunSetsOfTwo, DoubtfulPredictionsBeginWithAnEqualPartitionAndASearch) {
 
 TEST_F(CoRunSetsOfTwo, NothingIsMeasuredOfAnEmptyAllocation) {
   CoRunSets sets(options_);
-  EXPECT_TRUE(sets.tuner_from({}, two(), device_).is_done());
-  EXPECT_FALSE(sets.tuner_from(equal_partition(device_, two().contenders()), two(), device_).is_done());
+  EXPECT_TRUE(sets.tuner_from({}, two()).is_done());
+  EXPECT_FALSE(sets.tuner_from(equal_partition(device_, two().contenders()), two()).is_done());
 }
 
 }  // namespace

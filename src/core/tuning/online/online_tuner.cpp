@@ -20,9 +20,10 @@ void ProbeCandidates::drop_known_suggestions(const SampleHistory& history) {
   std::erase_if(suggested_, [&history](const SmAllocation& each) { return history.knows(each); });
 }
 
-SmAllocation ProbeCandidates::take_next() {
-  std::vector<SmAllocation>& from = suggested_.empty() ? neighbours_ : suggested_;
-  const auto place = suggested_.empty() ? std::prev(from.end()) : from.begin();
+SmAllocation ProbeCandidates::take_next(bool may_suggestion_wait) {
+  const bool is_neighbour = suggested_.empty() || (may_suggestion_wait && has_neighbours());
+  std::vector<SmAllocation>& from = is_neighbour ? neighbours_ : suggested_;
+  const auto place = is_neighbour ? std::prev(from.end()) : from.begin();
   SmAllocation next = std::move(*place);
   from.erase(place);
   return next;
@@ -34,7 +35,7 @@ OnlineTuner::OnlineTuner(SmAllocation start, std::vector<Contender> contenders, 
       rates_alone_(std::move(rates_alone)),
       bounds_(bounds),
       options_(options),
-      phase_(options.share > 0 ? Phase::Baseline : Phase::Done),
+      phase_(options.loss > 0 ? Phase::Baseline : Phase::Done),
       best_(start),
       current_(std::move(start)),
       window_(options.window) {
@@ -56,13 +57,13 @@ void OnlineTuner::pause(Time now) {
   if (phase_ != Phase::Probe) return;
   if (++interruptions_ > Tuning::most_interruptions) return reject_interrupted(now);
   candidates_.suggest_next(current_);
-  rest_after_probe(time_in_probe(now), now);
+  rest_after_probe(time_in_probe(now), Tuning::loss_if_unknown, now);
 }
 
 void OnlineTuner::reject_interrupted(Time now) {
   history_.reject(current_);
   interruptions_ = 0;
-  rest_after_probe(time_in_probe(now), now);
+  rest_after_probe(time_in_probe(now), Tuning::loss_if_unknown, now);
 }
 
 void OnlineTuner::restart_settling(Time now) {
@@ -142,11 +143,6 @@ void OnlineTuner::end_settling(Time now, std::span<const BlockProgress> progress
   const bool has_enough = window_.has_enough(now, progress);
   if (!has_enough && !window_.takes_too_long(now)) return;
   if (!has_enough && !has_best_in_force()) return reject_unmeasurable(now, device);
-  if (phase_ == Phase::Probe) {
-    SpeedEstimate seen = measured_speeds(now, progress);
-    const double limit = measured_->keeps(bounds_) ? Tuning::hopeless : Tuning::hopeless_while_broken;
-    if (is_worse_by(limit, seen)) return end_probe(std::move(seen), now, device);
-  }
   is_settling_ = false;
   window_.open_next(now, progress);
   next_step_ = now + options_.window;
@@ -175,12 +171,17 @@ void OnlineTuner::reject_unmeasurable(Time now, const Device& device) {
   history_.reject(current_);
   interruptions_ = 0;
   if (!candidates_.has_neighbours()) find_candidates(device);
-  rest_or_probe(now);
+  rest_or_probe(Tuning::loss_if_unknown, now);
 }
 
 /// In comparison with the best allocation so far.
 bool OnlineTuner::is_worse_by(double share, const SpeedEstimate& seen) const {
   return seen.value(bounds_) < history_.value_of(best_) - share * measured_->throughput;
+}
+
+/// As a share of the throughput of the best allocation so far; all of it where a bound was broken that could be kept.
+double OnlineTuner::lost_under(const SpeedEstimate& seen) const {
+  return std::clamp((history_.value_of(best_) - seen.value(bounds_)) / measured_->throughput, 0.0, 1.0);
 }
 
 /// While a bound is broken nothing is measured for longer.
@@ -193,9 +194,10 @@ bool OnlineTuner::is_unclear(const SpeedEstimate& seen) const {
 void OnlineTuner::end_probe(SpeedEstimate seen, Time now, const Device& device) {
   history_.add(current_, seen, seen.value(bounds_));
   interruptions_ = 0;
+  const double lost = phase_ == Phase::Baseline ? 0 : lost_under(seen);
   if (phase_ == Phase::Baseline || !is_worse_by(-Tuning::gain_to_adopt, seen)) adopt(current_, std::move(seen));
   if (!candidates_.has_neighbours()) find_candidates(device);
-  rest_or_probe(now);
+  rest_or_probe(lost, now);
 }
 
 void OnlineTuner::end_rest(SpeedEstimate seen, Time now, const Device& device) {
@@ -263,20 +265,22 @@ void OnlineTuner::require(std::size_t kernel, double min_speed, Time now, const 
   history_.add(best_, *measured_, measured_->value(bounds_));
   step_size_ = Tuning::largest_step;
   find_candidates(device);
-  began_ = now - options_.window;  // no probe has just ended: the rest is as long as after one window
-  rest_or_probe(now);
+  began_ = now;  // no probe has just ended
+  rest_or_probe(0, now);
 }
 
 /// No rest under an allocation that breaks a bound.
-void OnlineTuner::rest_or_probe(Time now) {
+void OnlineTuner::rest_or_probe(double lost, Time now) {
   if (candidates_.empty()) return enter(Phase::Done, best_, now);
   if (!measured_->keeps(bounds_)) return probe_next(now);
-  rest_after_probe(time_in_probe(now), now);
+  rest_after_probe(time_in_probe(now), lost, now);
 }
 
-void OnlineTuner::rest_after_probe(Duration probe, Time now) {
+/// Twice during a probe quotas change, which costs the settling time at most.
+void OnlineTuner::rest_after_probe(Duration probe, double lost, Time now) {
   enter(Phase::Rest, best_, now);
-  rest_until_ = now + Duration(static_cast<Duration::rep>(nanoseconds(probe) * (1 / options_.share - 1)));
+  const double cost = nanoseconds(probe) * lost + nanoseconds(options_.settling);
+  rest_until_ = now + Duration(static_cast<Duration::rep>(cost * (1 / options_.loss - 1)));
 }
 
 void OnlineTuner::rest_briefly(Time now) {
@@ -287,7 +291,17 @@ void OnlineTuner::rest_briefly(Time now) {
 void OnlineTuner::probe_next(Time now) {
   candidates_.drop_known_suggestions(history_);
   if (candidates_.empty()) return enter(Phase::Done, best_, now);
-  enter(Phase::Probe, candidates_.take_next(), now);
+  const SmAllocation* suggestion = candidates_.next_suggestion();
+  enter(Phase::Probe, candidates_.take_next(suggestion != nullptr && may_wait(*suggestion)), now);
+}
+
+/// Serial execution, until shared SMs have been tried.
+bool OnlineTuner::may_wait(const SmAllocation& suggestion) const {
+  if (!is_serial(suggestion, contenders_) || measured_->throughput < Tuning::beyond_serial) return false;
+  const auto shares_sms = [this](const SmAllocation& each) {
+    return each.size() == 1 && !is_serial(each, contenders_);
+  };
+  return history_.best_of(shares_sms) == nullptr;
 }
 
 void OnlineTuner::enter(Phase phase, SmAllocation allocation, Time now) {

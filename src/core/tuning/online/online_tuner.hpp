@@ -20,11 +20,13 @@
 //                    a suggestion, a new minimum speed,|or a sample that shows something else to be better
 //                                                      +-----> Rest, Probe
 //
-// Rest: the best allocation is in force for so long that probes take no more than their share of the time. In Rest and
-// Done it is sampled again, and left where another one has turned out to be better.
+// Rest: the best allocation is in force for so long that what the probe before lost is a small share of the throughput
+// since. So a bad probe is followed by a long rest, and one that lost nothing by the next one. How long the kernels
+// will stay together is not known; the longer they have, the more may be tried. In Rest and Done the best allocation is
+// sampled again, and left where another one has turned out to be better.
 // Every phase begins with a settling time: quotas have to take effect, launches under the old allocation to end, hosts
-// to return. Its first window is dropped, or rejects what is hopeless. Then the allocation is measured for a window,
-// and for as long as four where the result is unclear.
+// to return. Its first window is dropped: launches that began before may end in it. Then the allocation is measured for a
+// window, and for as long as eight where the result is unclear.
 #pragma once
 
 #include <optional>
@@ -39,12 +41,9 @@
 namespace gpushare {
 
 struct ProbeOptions {
-  double share = 0;   ///< of the time that goes into probes, at most; 0: nothing is probed
+  double loss = 0;    ///< share of the throughput that probes may cost, at most; 0: nothing is probed
   Duration window{};  ///< of one measurement, at least
   Duration settling = CoRunTuning{}.allocation_settling;
-
-  /// The share is set by the co-run set: Tuning::large_probe_share or small_probe_share.
-  static constexpr double automatic = -1;
 };
 
 /// The allocations that are to be probed.
@@ -62,7 +61,10 @@ class ProbeCandidates {
 
   bool empty() const { return suggested_.empty() && neighbours_.empty(); }
   void drop_known_suggestions(const SampleHistory& history);
-  SmAllocation take_next();
+  /// nullptr where there is none.
+  const SmAllocation* next_suggestion() const { return suggested_.empty() ? nullptr : &suggested_.front(); }
+  /// The next suggestion; without one, or where it may wait and there is a neighbour, that.
+  SmAllocation take_next(bool may_suggestion_wait);
 
  private:
   std::vector<SmAllocation> suggested_;   // the next one first
@@ -104,7 +106,7 @@ class OnlineTuner {
  private:
   enum class Phase { Solo, Baseline, Rest, Probe, Done };
 
-  bool is_measuring() const { return measured_ && options_.share > 0; }
+  bool is_measuring() const { return measured_ && options_.loss > 0; }
   bool has_best_in_force() const { return phase_ == Phase::Rest || phase_ == Phase::Done; }
   bool is_experiment() const { return phase_ == Phase::Probe || phase_ == Phase::Solo; }
   Duration time_in_probe(Time now) const { return now - began_ + time_before_interruption_; }
@@ -113,7 +115,9 @@ class OnlineTuner {
   double measured_rate(Time now, const BlockProgress& progress, std::size_t kernel);
   SpeedEstimate measured_speeds(Time now, std::span<const BlockProgress> progress);
   bool is_worse_by(double share, const SpeedEstimate& seen) const;
+  double lost_under(const SpeedEstimate& seen) const;
   bool is_unclear(const SpeedEstimate& seen) const;
+  bool may_wait(const SmAllocation& suggestion) const;
 
   // Ends of windows, by phase.
   void end_solo_window(Time now, std::span<const BlockProgress> progress);
@@ -132,8 +136,8 @@ class OnlineTuner {
 
   // Transitions.
   void enter_solo_or_baseline();
-  void rest_or_probe(Time now);
-  void rest_after_probe(Duration probe, Time now);
+  void rest_or_probe(double lost, Time now);
+  void rest_after_probe(Duration probe, double lost, Time now);
   void rest_briefly(Time now);
   void probe_next(Time now);
   void enter(Phase phase, SmAllocation allocation, Time now);

@@ -15,7 +15,7 @@ namespace {
 
 using namespace test;
 
-constexpr ProbeOptions a_tenth{.share = 0.1, .window = Duration(500'000)};
+constexpr ProbeOptions a_tenth{.loss = 0.1, .window = Duration(500'000)};
 
 /// A GPU on which kernels have the rates that a function of the allocation says.
 class MadeUpGpu {
@@ -113,8 +113,9 @@ MadeUpGpu::Rate of_vectors(std::function<std::array<double, 2>(int, int)> speeds
 
 /// The first kernel has an eighth of its speed for each of its blocks, as long as the second has at most two; the
 /// second has all of its speed with any number.
-const MadeUpGpu::Rate better_with_few_of_the_second = of_vectors(
-    [](int one, int other) { return std::array{one / 8.0 / (other > 2 ? 1.0 + 0.3 * (other - 2) : 1.0), 1.0}; });
+const MadeUpGpu::Rate better_with_few_of_the_second = of_vectors([](int one, int other) {
+  return std::array{one / 8.0 / (other > 2 ? 1.0 + 0.3 * (other - 2) : 1.0), 1.0};
+});
 
 TEST_F(OnlineTunerOfTwo, ClimbsToTheBestAndStays) {
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
@@ -148,10 +149,11 @@ TEST_F(OnlineTunerOfTwo, ClimbsFromAPartitionToSharedSms) {
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(2, 6));
 }
 
-TEST_F(OnlineTunerOfTwo, ProbesTakeNoMoreThanTheirShare) {
-  // Whatever is tried is worse: all but the base were probes.
-  const auto worse_elsewhere =
-      of_vectors([](int one, int) { return one == 4 ? std::array{0.6, 0.6} : std::array{0.3, 0.3}; });
+TEST_F(OnlineTunerOfTwo, ProbesCostNoMoreThanTheirShare) {
+  // Whatever is tried is half as good: all but the base were probes.
+  const auto worse_elsewhere = of_vectors([](int one, int) {
+    return one == 4 ? std::array{0.6, 0.6} : std::array{0.3, 0.3};
+  });
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), worse_elsewhere);
   for (std::int64_t end = 1'000'000; !gpu.tuner().is_done(); end += 1'000'000) gpu.run_until(end);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
@@ -159,7 +161,38 @@ TEST_F(OnlineTunerOfTwo, ProbesTakeNoMoreThanTheirShare) {
   for (const auto& [blocks, time] : gpu.in_force()) probing += blocks == gpu.blocks() ? 0 : time;
   EXPECT_GT(gpu.in_force().size(), 3U);
   // No rest follows the last one.
-  EXPECT_LT(static_cast<double>(probing), 0.13 * static_cast<double>(gpu.now()));
+  EXPECT_LT(0.5 * static_cast<double>(probing), 0.13 * static_cast<double>(gpu.now()));
+}
+
+TEST_F(OnlineTunerOfTwo, SerialExecutionIsTriedFirstOnlyWhereNoMoreIsDone) {
+  const std::vector<Contender> both{contender_of(device_, one_), contender_of(device_, other_)};
+  for (const double together : {0.5, 0.6}) {
+    const auto rate = [together](const SmAllocation& allocation, std::size_t) {
+      return alone_rate * (allocation.size() > 1 ? together : 0.45);
+    };
+    MadeUpGpu gpu(OnlineTuner(equal_partition(device_, both), both, {alone_rate, alone_rate}, {}, a_tenth), rate);
+    const SmAllocation serial = serial_allocation(device_, both);
+    gpu.suggest(serial);
+    while (gpu.in_force().size() < 2) gpu.run_until(gpu.now() + 10'000);
+    EXPECT_EQ(same_allocation(gpu.tuner().current(), serial), together < 0.525);
+    EXPECT_EQ(gpu.tuner().current().size(), 1U) << "shared SMs";
+    gpu.run_until(900'000'000);
+    EXPECT_TRUE(gpu.in_force().contains({both[0].max_residency, both[1].max_residency}));
+  }
+}
+
+TEST_F(OnlineTunerOfTwo, AProbeThatLostMoreIsFollowedByALongerRest) {
+  const auto time_until_two_were_tried = [this](double elsewhere) {
+    const auto rate = of_vectors([elsewhere](int one, int) {
+      const double speed = one == 4 ? 0.6 : elsewhere;
+      return std::array{speed, speed};
+    });
+    MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
+    while (gpu.in_force().size() < 3) gpu.run_until(gpu.now() + 100'000);
+    return gpu.now();
+  };
+  // Each probe lasts about a millisecond: half of it is lost, or a sixth.
+  EXPECT_GT(time_until_two_were_tried(0.3), time_until_two_were_tried(0.5) + 2'000'000);
 }
 
 TEST_F(OnlineTunerOfTwo, NoiseDoesNotChangeTheAllocation) {
@@ -218,13 +251,15 @@ TEST_F(OnlineTunerOfTwo, WhileAMinSpeedIsBrokenProbesFollowAtOnce) {
 
 TEST_F(OnlineTunerOfTwo, ASuggestionIsProbedNextAndAdoptedIfItIsBetter) {
   for (const auto& [blocks, remains] : {std::pair(std::vector{5, 3}, true), std::pair(std::vector{3, 5}, false)}) {
-    const auto rate = of_vectors([](int one, int) { return one == 5 ? std::array{0.7, 0.7} : std::array{0.5, 0.5}; });
+    const auto rate = of_vectors([](int one, int) {
+      const double speed = one == 5 ? 0.7 : one == 3 ? 0.4 : 0.5;
+      return std::array{speed, speed};
+    });
     MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), rate);
-    gpu.run_until(3'000'000);
     gpu.suggest({{.sms = device_.sms, .blocks = blocks}});
-    gpu.run_until(3'100'000);
+    while (gpu.in_force().size() < 2) gpu.run_until(gpu.now() + 10'000);
     EXPECT_EQ(gpu.blocks(), blocks);
-    gpu.run_until(6'000'000);
+    gpu.run_until(gpu.now() + 2'000'000);  // the probe is over, and a rest follows
     EXPECT_EQ(gpu.blocks() == blocks, remains);
   }
 }
@@ -275,7 +310,7 @@ TEST_F(OnlineTunerOfTwo, AProbeInWhichAKernelStandsStillIsRejected) {
   EXPECT_TRUE(gpu.tuner().is_done());
   EXPECT_GE(gpu.blocks()[0], 6);
   EXPECT_TRUE(gpu.in_force().contains({2, 6}));
-  EXPECT_LT(gpu.in_force().at({2, 6}), 12'000'000) << "tried once";
+  EXPECT_LT(gpu.in_force().at({2, 6}), 22'000'000) << "tried once";
 }
 
 TEST_F(OnlineTunerOfTwo, AnAllocationThatBecameWorseIsReplacedByTheNextBest) {

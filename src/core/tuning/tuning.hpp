@@ -85,6 +85,11 @@ struct Tuning {
   static constexpr double gain_to_adopt = 0.01;
   /// The best allocation of the other kind is explored if it is worse by no more than this.
   static constexpr double nearly_as_good = 0.02;
+  /// An allocation that is worse by this in its first window is rejected without a measurement: up to a third of the
+  /// work is missing from that window.
+  static constexpr double hopeless = 0.35;
+  /// The same while a bound is broken.
+  static constexpr double hopeless_while_broken = 0.15;
   /// The noise of one window. A result this close to the threshold is measured for longer, in windows,
   static constexpr double window_noise = 0.05;
   static constexpr int windows_if_unclear = 8;

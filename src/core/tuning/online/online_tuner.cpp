@@ -143,6 +143,11 @@ void OnlineTuner::end_settling(Time now, std::span<const BlockProgress> progress
   const bool has_enough = window_.has_enough(now, progress);
   if (!has_enough && !window_.takes_too_long(now)) return;
   if (!has_enough && !has_best_in_force()) return reject_unmeasurable(now, device);
+  if (phase_ == Phase::Probe) {
+    SpeedEstimate seen = measured_speeds(now, progress);
+    const double limit = measured_->keeps(bounds_) ? Tuning::hopeless : Tuning::hopeless_while_broken;
+    if (is_worse_by(limit, seen)) return end_probe(std::move(seen), now, device);
+  }
   is_settling_ = false;
   window_.open_next(now, progress);
   next_step_ = now + options_.window;

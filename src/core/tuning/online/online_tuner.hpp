@@ -25,8 +25,8 @@
 // will stay together is not known; the longer they have, the more may be tried. In Rest and Done the best allocation is
 // sampled again, and left where another one has turned out to be better.
 // Every phase begins with a settling time: quotas have to take effect, launches under the old allocation to end, hosts
-// to return. Its first window is dropped: launches that began before may end in it. Then the allocation is measured for a
-// window, and for as long as eight where the result is unclear.
+// to return. Its first window is dropped, or rejects what is hopeless. Then the allocation is measured for a window,
+// and for as long as eight where the result is unclear.
 #pragma once
 
 #include <optional>

@@ -60,6 +60,7 @@ def look_at(worker: Worker) -> Look:
     present = (each for client in worker.clients for each in client.applications)
     unfinished = {each.name: jobs for each in present if (jobs := each.totals.unfinished)}
     status = worker.session.status()
+    worker.job_metrics.looked(status)
     blocks_done = {each.name: each.done for each in status.applications if each.kernel and each.name in unfinished}
     return Look(time.monotonic_ns(), worker.policy, worker.accounts.used_bytes, unfinished, blocks_done)
 

@@ -44,6 +44,7 @@ class Value:
 
 OF_DEVICE = (
     Value("gpushare_worker_start_time_seconds", "Start of the device's worker since 1970.", "started_s"),
+    Value("gpushare_sms", "Streaming multiprocessors of the device.", "sms"),
     Value("gpushare_clients", "Connected clients.", "clients"),
     Value("gpushare_memory_size_bytes", "Device memory that can be given out.", "memory.total_bytes"),
     Value("gpushare_memory_used_bytes", "Device memory that clients hold.", "memory.used_bytes"),
@@ -77,7 +78,7 @@ def exposition(by_device: Mapping[str, dict[str, Any] | None]) -> bytes:
     return to_text.generate_latest(registry)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a registry wants something that can be hashed
 class _Collector:
     by_device: Mapping[str, dict[str, Any] | None]
 

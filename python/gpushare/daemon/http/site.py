@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field
 
 from gpushare import _core
-from gpushare._core import InvalidInput
+from gpushare._core import DeviceError, InvalidInput
 from gpushare.checks import require
 from gpushare.daemon.client.session import DaemonSession
 from gpushare.daemon.errors import DaemonGoneError, RefusedError
@@ -40,6 +40,7 @@ JSON = "application/json; charset=utf-8"
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 MOST_WAITING = 8
 """Requests that wait for a worker, which may have to start first."""
+MOST_FIELDS = 8
 MOST_SECONDS = 30.0
 """Longest timeline, in seconds."""
 
@@ -132,8 +133,11 @@ class Site:
             return _error(HTTPStatus.BAD_REQUEST, str(error))
         except RefusedError as error:
             return _error(HTTPStatus.FORBIDDEN, str(error))
-        except DaemonGoneError as error:
+        except (DaemonGoneError, DeviceError) as error:
             return _error(HTTPStatus.SERVICE_UNAVAILABLE, str(error))
+        except Exception:
+            LOG.exception("%s failed", request.target)
+            return _error(HTTPStatus.INTERNAL_SERVER_ERROR, "this is a bug of the server, whose log has a traceback")
 
     def _require_own_page(self, request: Request) -> None:
         """Refuses requests that a page of another site has made a browser send."""
@@ -248,7 +252,10 @@ class Site:
 
 
 def _fields(query: str) -> dict[str, str]:
-    return {name: values[-1] for name, values in parse_qs(query, max_num_fields=8).items()}
+    try:
+        return dict(parse_qsl(query, max_num_fields=MOST_FIELDS))
+    except ValueError:
+        raise InvalidInput(f"a query has at most {MOST_FIELDS} fields") from None
 
 
 def _number(text: str) -> float:

@@ -176,6 +176,7 @@ def metrics_of(worker: Worker) -> dict[str, Any]:
     worker.job_metrics.looked(worker.session.status())
     return {
         "policy": worker.policy,
+        "sms": worker.session.device.description.sms,
         "started_s": worker.started_s,
         "clients": len(worker.clients),
         "memory": memory_of(worker),

@@ -2,7 +2,7 @@
 // The live page: asks for the status once per second, and keeps the last minute of it.
 "use strict";
 (() => {
-  const EVERY_MS = 1000, KEPT_S = 60, RATE_S = 5, STALE_S = 3;
+  const EVERY_MS = 1000, KEPT_S = 60, RATE_S = 5, STALE_S = 3, MOST_LANES = 24;
   // Okabe and Ito's palette (black left out, yellow last), then Paul Tol's "muted", as in the plots of reports.
   const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F", "#332288", "#88CCEE",
     "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499"];
@@ -137,7 +137,7 @@
     const isKnown = samples.length > 1, used = status.memory.used_bytes, total = status.memory.total_bytes;
     element("device-name").textContent = status.device;
     element("policy").textContent = ordering + status.policy;
-    element("busy").textContent = isKnown ? percent(Math.min(sum("share"), 1)) : "–";
+    element("busy").textContent = isKnown ? percent(sum("share")) : "–";
     element("rate").textContent = isKnown ? rate(sum("rate")) : "–";
     element("unfinished").textContent = count(status.applications.reduce((all, each) => all + each.unfinished_jobs, 0));
     element("client-count").textContent = count(status.clients.length);
@@ -242,6 +242,12 @@
     return `${cut}…`;
   }
 
+  // Neighbours meet at whole pixels of the screen: otherwise the background shows between them.
+  function bar(pen, from, to, y, height) {
+    const ratio = window.devicePixelRatio || 1, snapped = (x) => Math.round(x * ratio) / ratio;
+    pen.fillRect(snapped(from), y, snapped(to) - snapped(from), height);
+  }
+
   function draw() {
     drawShare();
     drawQuota();
@@ -263,7 +269,7 @@
       for (const [name, part] of step.parts) {
         const rise = part / most * (bottom - top);
         pen.fillStyle = colour(name);
-        pen.fillRect(xOf(step.from), y - rise, xOf(step.to) - xOf(step.from) + 0.3, rise);
+        bar(pen, xOf(step.from), xOf(step.to), y - rise, rise);
         y -= rise;
       }
     }
@@ -296,14 +302,14 @@
 
   function drawQuota() {
     if (!last) return;
-    const shown = last.applications.filter((each) => each.quota && each.kernel).slice(0, 24), lane = 22;
+    const shown = last.applications.slice(0, MOST_LANES), lane = 22;
     const [pen, width] = canvas("quota", Math.max(1, shown.length) * lane + (shown.length ? 22 : 0));
     const left = Math.min(width * 0.3, names(pen, shown.map((each) => each.name)));
     const room = width - left - 8, cell = room / last.sms, ink = css("--ink");
     pen.fillStyle = css("--faint");
-    if (!shown.length) { pen.fillText("no application has a launch", 8, lane / 2); }
+    if (!shown.length) pen.fillText("no application has been opened", 8, lane / 2);
     shown.forEach((each, row) => {
-      const blocks = quotaOf(each.quota, last.sms), most = Math.max(1, ...blocks), y = row * lane;
+      const blocks = quotaOf(each.kernel ? each.quota : "0", last.sms), most = Math.max(1, ...blocks), y = row * lane;
       pen.fillStyle = ink; pen.textAlign = "right";
       pen.fillText(fit(pen, each.name, left - 10), left - 6, y + lane / 2);
       pen.fillStyle = css("--line");
@@ -320,12 +326,14 @@
       pen.textAlign = "right";
       pen.fillText(`SM ${last.sms - 1}`, width - 8, shown.length * lane + 10);
     }
-    element("quota-note").textContent = shown.map((each) => `${each.name}: ${each.quota}`).join("; ");
+    const isCut = last.applications.length > shown.length;
+    element("quota-note").textContent = "Blocks that the present plan allows on each SM; full height is the application's largest quota."
+      + (isCut ? ` The first ${MOST_LANES} applications are shown.` : "");
   }
 
   function drawTimeline() {
     if (element("timeline-part").hidden || !recent || !last) return;
-    const lane = 40, shown = recent.applications.slice(0, 24);
+    const lane = 40, shown = recent.applications.slice(0, MOST_LANES);
     const [pen, width] = canvas("timeline", Math.max(1, shown.length) * lane + 22);
     const left = Math.min(width * 0.3, names(pen, shown.map((each) => each.name))), room = width - left - 8;
     const xOf = (time) => left + time / recent.seconds * room;
@@ -340,7 +348,8 @@
       pen.fillStyle = colour(each.name);
       each.held.forEach((sms, column) => {
         const rise = sms / last.sms * (lane - 15);
-        if (rise > 0) pen.fillRect(left + column * room / each.held.length, base - rise, room / each.held.length + 0.3, rise);
+        const x = left + column * room / each.held.length;
+        if (rise > 0) bar(pen, x, x + room / each.held.length, base - rise, rise);
       });
     });
     for (const [number, , begin, end] of recent.jobs) {

@@ -16,7 +16,7 @@ from gpushare.daemon.http.exposition import exposition
 from gpushare.daemon.worker.metrics import KEPT_S, OTHERS, JobMetrics
 
 pytest.importorskip("prometheus_client")
-from prometheus_client.parser import text_string_to_metric_families  # noqa: E402
+from prometheus_client.parser import text_string_to_metric_families
 
 DASHBOARD = pathlib.Path(__file__).parents[3] / "packaging" / "grafana" / "gpushare.json"
 NO_JOBS = [0] * (len(TURNAROUND_BOUNDS_NS) + 1)

@@ -21,6 +21,7 @@ from gpushare.daemon.http.address import Address, address_in
 from gpushare.daemon.http.http_server import MOST_BODY_BYTES, MOST_CONNECTIONS, HttpServer, _Handler
 from gpushare.daemon.http.site import PAGE
 from gpushare.daemon.http.timeline import COLUMNS, timeline
+from gpushare.plots.palette import COLOURS
 
 LOCAL = Address("127.0.0.1", 0)
 
@@ -142,6 +143,11 @@ def test_the_page_loads_nothing_from_elsewhere_and_has_no_code_in_its_text(clien
         assert status == 200
         assert body == PAGE.joinpath(name).read_bytes()
         assert not re.search(rb"https?://|@import", body)
+
+
+def test_its_colours_are_those_of_plots():
+    script = PAGE.joinpath("page.js").read_text()
+    assert re.findall(r'"(#[0-9A-F]{6})"', script) == COLOURS
 
 
 def test_the_status_is_that_of_the_command(client, alice, eventually):

@@ -3,9 +3,9 @@
 "use strict";
 (() => {
   const EVERY_MS = 1000, KEPT_S = 60, RATE_S = 5, STALE_S = 3, MOST_LANES = 24;
-  // Okabe and Ito's palette (black left out, yellow last), then Paul Tol's "muted", as in the plots of reports.
-  const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F", "#332288", "#88CCEE",
-    "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499"];
+  // As in plots: gpushare/plots/palette.py.
+  const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F", "#96002D", "#5A3C69",
+    "#B4C387", "#0000F0", "#8778FF", "#3C695A", "#2DD2D2", "#A52D00", "#E15A5A", "#D2A5A5", "#D20096", "#962DFF"];
   const FONT = "12px system-ui, 'DejaVu Sans', sans-serif";
   const element = (id) => document.getElementById(id);
   let token = sessionStorage.getItem("token") ?? "", device = new URLSearchParams(location.hash.slice(1)).get("device");

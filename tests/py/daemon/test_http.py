@@ -198,6 +198,8 @@ def test_the_timeline_has_what_ran(own, own_alice):
 
 
 class Past:
+    """In the last second: a holds four SMs for a quarter of it, b all."""
+
     now_ns = 2_000_000_000
 
     def holds(self):
@@ -207,6 +209,10 @@ class Past:
         columns = [("a", "k", 1_250_000_000, 1_500_000_000), ("a", "old", 5, 10), ("a", "waits", None, 2_000_000_000)]
         return dict(zip(("application", "kernel", "began_ns", "end_ns"), zip(*columns, strict=True), strict=True))
 
+    def quotas(self):
+        columns = [("b", "8 on 0-65", 0, 1_500_000_000), ("a", "2", 0, 900_000_000)]
+        return dict(zip(("application", "quota", "begin_ns", "end_ns"), zip(*columns, strict=True), strict=True))
+
 
 def test_a_timeline_is_the_mean_of_each_interval():
     found = timeline(Past(), 1.0)
@@ -215,6 +221,8 @@ def test_a_timeline_is_the_mean_of_each_interval():
     assert a["held"] == [0] * quarter + [4] * quarter + [0] * (2 * quarter)
     assert b["held"] == [132] * COLUMNS
     assert found["jobs"] == [[0, "k", 0.25, 0.5]]
+    assert found["quotas"] == [[1, "8 on 0-65", 0, 0.5]]
+    assert found["left_out"] == 0
 
 
 # ---- what is permitted

@@ -143,8 +143,9 @@ def _job_until(job: PastJob, time_ns: int) -> PastJob:
 
 def past_of(session: Any, seconds: float) -> Past:
     """Of a session that keeps no record; whatever ended in these last seconds, and what has not ended."""
+    asked_ns = time.monotonic_ns()  # on a busy machine the answer may come late, and must not seem to be of the future
     found = session.history(seconds)
-    offset_ns = time.monotonic_ns() - found.now_ns
+    offset_ns = asked_ns - found.now_ns
 
     def shared(time_ns: int) -> int:
         return time_ns + offset_ns

@@ -288,14 +288,13 @@
     pen.fillText("now", width - right, height - 10);
   }
 
-  // "8", or by ranges of SMs "8 on 0-65, 2 on 66".
-  function quotaOf(text, sms) {
-    const blocks = new Array(sms).fill(0);
-    for (const part of (text || "0").split(", ")) {
-      const [, number, first, end] = /^(\d+)(?: on (\d+)(?:-(\d+))?)?$/.exec(part) ?? [null, "0"];
-      for (let sm = Number(first ?? 0); sm <= Number(end ?? first ?? sms - 1); sm += 1) blocks[sm] = Number(number);
-    }
-    return blocks;
+  // First SM, number of SMs and blocks on each: of "8", or by ranges of SMs "8 on 0-65, 2 on 66".
+  function rangesOf(text, sms) {
+    return (text || "0").split(", ").flatMap((part) => {
+      const [, blocks, first, end] = /^(\d+)(?: on (\d+)(?:-(\d+))?)?$/.exec(part) ?? [null, "0"];
+      if (Number(blocks) === 0) return [];
+      return first === undefined ? [[0, sms, Number(blocks)]] : [[Number(first), Number(end ?? first) - first + 1, Number(blocks)]];
+    });
   }
 
   function names(pen, list) { return Math.min(160, 12 + Math.max(0, ...list.map((name) => pen.measureText(name).width))); }
@@ -309,16 +308,19 @@
     pen.fillStyle = css("--faint");
     if (!shown.length) pen.fillText("no application has been opened", 8, lane / 2);
     shown.forEach((each, row) => {
-      const blocks = quotaOf(each.kernel ? each.quota : "0", last.sms), most = Math.max(1, ...blocks), y = row * lane;
+      const ranges = rangesOf(each.kernel ? each.quota : "0", last.sms), y = row * lane;
+      const most = Math.max(1, ...ranges.map(([, , blocks]) => blocks));
       pen.fillStyle = ink; pen.textAlign = "right";
       pen.fillText(fit(pen, each.name, left - 10), left - 6, y + lane / 2);
       pen.fillStyle = css("--line");
       pen.fillRect(left, y + lane - 3, room, 1);
       pen.fillStyle = colour(each.name);
-      blocks.forEach((number, sm) => {
-        const rise = number / most * (lane - 6);
-        if (number) pen.fillRect(left + sm * cell, y + lane - 3 - rise, Math.max(cell - (cell > 3 ? 1 : 0), 0.6), rise);
-      });
+      for (const [first, count, blocks] of ranges) {
+        const rise = blocks / most * (lane - 6);
+        for (let sm = first; sm < first + count; sm += 1) {
+          pen.fillRect(left + sm * cell, y + lane - 3 - rise, Math.max(cell - (cell > 3 ? 1 : 0), 0.6), rise);
+        }
+      }
     });
     if (shown.length) {
       pen.fillStyle = css("--faint"); pen.textAlign = "left";
@@ -333,25 +335,32 @@
 
   function drawTimeline() {
     if (element("timeline-part").hidden || !recent || !last) return;
-    const lane = 40, shown = recent.applications.slice(0, MOST_LANES);
+    const isHeld = element("lanes").value === "held", area = isHeld ? 25 : Math.max(25, Math.min(last.sms, 132)), lane = area + 15, shown = recent.applications.slice(0, MOST_LANES);
     const [pen, width] = canvas("timeline", Math.max(1, shown.length) * lane + 22);
     const left = Math.min(width * 0.3, names(pen, shown.map((each) => each.name))), room = width - left - 8;
     const xOf = (time) => left + time / recent.seconds * room;
     pen.fillStyle = css("--faint");
     if (!shown.length) pen.fillText("no application had work", 8, lane / 2);
     shown.forEach((each, row) => {
-      const y = row * lane, base = y + lane - 12;
+      const y = row * lane, base = y + area + 3;
       pen.fillStyle = css("--ink"); pen.textAlign = "right";
       pen.fillText(fit(pen, each.name, left - 10), left - 6, y + lane / 2);
       pen.fillStyle = css("--line");
       pen.fillRect(left, y + lane - 1, room, 1);
       pen.fillStyle = colour(each.name);
-      each.held.forEach((sms, column) => {
-        const rise = sms / last.sms * (lane - 15);
+      if (isHeld) each.held.forEach((sms, column) => {
+        const rise = sms / last.sms * area;
         const x = left + column * room / each.held.length;
         if (rise > 0) bar(pen, x, x + room / each.held.length, base - rise, rise);
       });
     });
+    if (!isHeld) for (const [number, text, begin, end] of recent.quotas) {
+      if (number >= shown.length) continue;
+      pen.fillStyle = colour(shown[number].name);
+      for (const [first, count] of rangesOf(text, last.sms)) {
+        pen.fillRect(xOf(begin), number * lane + 3 + first / last.sms * area, Math.max(0.6, xOf(end) - xOf(begin)), count / last.sms * area);
+      }
+    }
     for (const [number, , begin, end] of recent.jobs) {
       if (number >= shown.length) continue;
       const x = xOf(begin), long = xOf(end) - x;
@@ -363,7 +372,9 @@
       pen.textAlign = part === 0 ? "left" : part === 1 ? "right" : "center";
       pen.fillText(part === 1 ? "now" : `${seconds(recent.seconds * (1 - part))} ago`, left + part * room, shown.length * lane + 11);
     }
-    element("left-out").textContent = recent.left_out ? `${count(recent.left_out)} earlier jobs have no line.` : "";
+    element("lanes-note").textContent = isHeld ? "Area: SMs with blocks of the application, all of them at full height."
+      : `Area: SMs on which the plan gave the application blocks, from SM 0 at the top to SM ${last.sms - 1}.`;
+    element("left-out").textContent = recent.left_out ? `${count(recent.left_out)} earlier jobs and quotas are left out.` : "";
   }
 
   async function pollTimeline() {
@@ -402,6 +413,7 @@
     samples = []; last = null; recent = null;
     history.replaceState(null, "", `#${new URLSearchParams({ device })}`);
   });
+  element("lanes").addEventListener("change", drawTimeline);
   element("pause").addEventListener("click", (event) => {
     paused = !paused;
     event.target.setAttribute("aria-pressed", String(paused));

@@ -32,6 +32,7 @@ missing_packages() {
     has_header gtest/gtest.h || echo libgtest-dev
     has_header gmock/gmock.h || echo libgmock-dev
     has_header benchmark/benchmark.h || echo libbenchmark-dev
+    has_command chromium || has_command chromium-browser || has_command google-chrome || echo chromium # for the live page
   fi
 }
 

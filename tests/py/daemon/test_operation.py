@@ -190,6 +190,7 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
     )
     script = f"{starts}\nfrom gpushare.cli import main\nmain()"
     line = ["serve", "--device", "sim:h100", "--policy", "fifo", "--socket", folder / "socket", "--log-json"]
+    line += ["--http", "localhost:0"]
     command = [sys.executable, "-c", script, *line]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         said = []
@@ -198,10 +199,13 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
             assert said[-1], said
         with gs.connect(folder / "socket") as session:
             assert session.policy == "fifo"
+            assert (folder / "socket.token").exists()
             server.send_signal(name)
             said += server.stderr.readlines()
     assert server.returncode == SIGNALS[name]
     assert not (folder / "socket").exists()
+    assert not (folder / "socket.token").exists()
+    assert any(json.loads(line)["message"].startswith("live page: http://localhost:") for line in said)
     assert {json.loads(line)["level"] for line in said if line.startswith("{")} <= {"info", "warning"}
     assert "Traceback" not in "".join(said)
 

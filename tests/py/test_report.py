@@ -253,6 +253,27 @@ def test_the_command_line_writes_links_to_the_files_that_it_writes(call, tmp_pat
     assert {each["href"] for each in attributes_of(again, "a")} == {"r.gpushare"}
 
 
+def test_in_a_browser(browser, evil_result, tmp_path):
+    """Light and dark, wide and narrow; and a column sorts its table when its head is chosen by keyboard."""
+    path = evil_result.to_html(tmp_path / "report.html")
+    said = []
+    for width, scheme in ((1280, "light"), (375, "dark")):
+        page = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for order in ("ascending", "descending"):
+        page.focus("table.sortable th:nth-child(3) button")  # ANTT
+        page.keyboard.press("Enter")
+        assert page.get_attribute("table.sortable th:nth-child(3)", "aria-sort") == order
+        rows = page.eval_on_selector_all(
+            "table.sortable >> nth=0 >> tbody tr", "rows => rows.map(row => Number(row.cells[2].dataset.value))"
+        )
+        assert rows == sorted(evil_result.metrics()["antt"], reverse=order == "descending")
+    assert said == []
+
+
 def test_many_policies_on_many_workloads_are_a_map():
     """Points would cover each other: every policy has a row, every workload a column, every pair a cell."""
     policies = [each.name for each in gs.policies()]

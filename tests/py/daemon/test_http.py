@@ -6,7 +6,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import socket
 import stat
 import sys
@@ -504,18 +503,6 @@ def test_an_unwatched_page_is_no_client(own, folder):
 
 
 # ---- in a browser
-
-
-@pytest.fixture
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", exc_type=ImportError)
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no Chromium")
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def test_in_a_browser(browser, own, own_alice):

@@ -160,8 +160,8 @@ table.round(2)
 # %% [markdown]
 # ## Live status
 #
-# `gpushare top` shows this live in a terminal, `gpushare status --json` gives it to scripts, and `serve --metrics-port`
-# to Prometheus. This NTT counts from the beginning, over both policies, by the kernels' times alone.
+# `gpushare top` shows this live in a terminal, `gpushare status --json` gives it to scripts, and `serve --http`
+# to browsers and Prometheus. This NTT counts from the beginning, over both policies, by the kernels' times alone.
 
 # %%
 COLUMNS = ["state", "kernel", "quota", "done", "blocks", "remaining_ms", "ntt", "ended_jobs"]

@@ -99,6 +99,7 @@ __all__: list[str] = [
     "SimpleSlicing",
     "SmCapacity",
     "State",
+    "TURNAROUND_BOUNDS_NS",
     "Trace",
     "TransferFit",
     "Transformed",
@@ -2124,7 +2125,17 @@ class ApplicationTotals:
     How an application fares.
     """
     @property
+    def alone_ns(self) -> float | None:
+        """
+        What the ended jobs take alone; None: unknown.
+        """
+    @property
     def ended(self) -> int: ...
+    @property
+    def in_system_ns(self) -> int:
+        """
+        With a job that had not ended, until the last end.
+        """
     @property
     def ntt(self) -> float | None:
         """
@@ -2134,6 +2145,11 @@ class ApplicationTotals:
     def turnaround_ns(self) -> int:
         """
         Of jobs that have ended, summed.
+        """
+    @property
+    def turnarounds(self) -> typing.Annotated[list[int], "FixedSize(16)"]:
+        """
+        Of the same jobs, how many are within each of TURNAROUND_BOUNDS_NS and no lower one, then the rest.
         """
     @property
     def unfinished(self) -> int: ...
@@ -2900,3 +2916,21 @@ def total_time_ns(
     """
     CuMAS, Eqs. 1 to 3: nanoseconds until the last task of the order has ended, on engines that are free. A task does not wait for an engine that it does not use. Raises InvalidInput for negative durations, more than 200 years of them, and an order that names a task twice or one that is not there.
     """
+
+TURNAROUND_BOUNDS_NS: list = [
+    10000,
+    30000,
+    100000,
+    300000,
+    1000000,
+    3000000,
+    10000000,
+    30000000,
+    100000000,
+    300000000,
+    1000000000,
+    3000000000,
+    10000000000,
+    30000000000,
+    100000000000,
+]

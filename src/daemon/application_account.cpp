@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/application_account.hpp"
 
+#include <algorithm>
+
 namespace gpushare::daemon {
 
 std::optional<double> ApplicationTotals::ntt() const {
@@ -23,6 +25,8 @@ void ApplicationAccount::ended(std::int64_t submitted, std::int64_t now, JobStat
   if (status == JobStatus::Refused) return;
   ++totals_.ended;
   totals_.turnaround += now - submitted;
+  ++totals_.turnarounds[static_cast<std::size_t>(std::ranges::lower_bound(turnaround_bounds, now - submitted) -
+                                                 turnaround_bounds.begin())];
   totals_.in_system = time_.total();
   const bool is_known = totals_.alone && alone && status == JobStatus::Done;
   totals_.alone = is_known ? std::optional(*totals_.alone + *alone) : std::nullopt;

@@ -6,6 +6,7 @@ import itertools
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -311,3 +312,16 @@ def traced(fake_cupti, monkeypatch, tmp_path):
         return folder
 
     return run
+
+
+@pytest.fixture
+def browser():
+    """Chromium, for pages."""
+    playwright = pytest.importorskip("playwright.sync_api", exc_type=ImportError)
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no Chromium")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()

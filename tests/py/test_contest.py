@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which values tables mark: one rule for the terminal, the report and Jupyter."""
 
+import itertools
+import math
 import re
 
 import pandas as pd
@@ -71,3 +73,23 @@ def test_colours_are_distinct_for_any_number_of_names():
 def test_the_repr_of_a_run_is_short(result):
     (first, *_) = result.runs
     assert re.fullmatch(r"<Run: \S+ \(2 applications\) under fifo on [^,]+, seed 0, [\d.]+ ms>", repr(first))
+
+
+def distance(one, other):
+    """How different two colours look (CIE76, with a power law for the sRGB curve)."""
+
+    def lab(colour):
+        red, green, blue = ((int(colour[place : place + 2], 16) / 255) ** 2.2 for place in (1, 3, 5))
+        x = (0.4124 * red + 0.3576 * green + 0.1805 * blue) / 0.9505
+        y = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        z = (0.0193 * red + 0.1192 * green + 0.9505 * blue) / 1.089
+        x, y, z = (value ** (1 / 3) for value in (x, y, z))
+        return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+    return math.dist(lab(one), lab(other))
+
+
+def test_colours_of_all_policies_differ_and_are_visible_on_white_and_on_black():
+    assert len(COLOURS) >= len(gs.policies())
+    assert min(distance(*pair) for pair in itertools.combinations(COLOURS, 2)) > 20
+    assert min(distance(each, paper) for each in COLOURS for paper in ("#FFFFFF", "#14171B")) > 25

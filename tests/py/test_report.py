@@ -4,12 +4,14 @@
 import json
 import re
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
 import gpushare as gs
 from gpushare.plots.axes import detached_axes
+from gpushare.plots.policies import draw_policies, policies_size
 from gpushare.plots.residency import residency
 from gpushare.policy import oracles
 from gpushare.reports.report import inline_svg
@@ -190,6 +192,100 @@ def test_one_policy_and_one_application_is_enough(tmp_path):
     alone = PAIRS[0].alone("AES-d")
     html = written(gs.compare(alone, ["fifo"]), tmp_path)
     assert "<code>fifo</code>" in html
+
+
+def attributes_of(page, tag):
+    return [attributes for name, attributes in page.elements if name == tag]
+
+
+def test_both_tables_can_be_sorted_by_every_column(evil_result, tmp_path):
+    page = Page(written(evil_result, tmp_path))
+    tables = attributes_of(page, "table")
+    assert [each.get("class") for each in tables] == ["sortable", "sortable"]
+    columns = [each for each in attributes_of(page, "th") if each.get("scope") == "col"]
+    assert len(columns) == (1 + 6) + (1 + 3)
+    assert {each["aria-sort"] for each in columns} == {"none"}
+    means = evil_result.metrics()["stp"].tolist()
+    values = [float(each["data-value"]) for each in attributes_of(page, "td") if "data-value" in each]
+    assert values[::6] == means
+
+
+def test_it_says_what_plus_minus_is_where_it_is_used(tmp_path):
+    html = written(gs.compare(PAIRS[0], ["fifo"], repeats=3), tmp_path)
+    assert "±0." in html
+    assert "± is half of the difference between the largest and the smallest" in html
+    once = written(gs.compare(PAIRS[0], ["fifo"]), tmp_path)
+    assert "±" not in once
+
+
+def test_it_says_why_a_slowdown_can_be_below_one(evil_result, tmp_path):
+    assert "A slowdown can be a little below 1, because the time alone is one run, too" in written(
+        evil_result, tmp_path
+    )
+
+
+def test_the_command_and_links_to_files_beside_it(evil_result, tmp_path):
+    (tmp_path / "out").mkdir()
+    files = {"result": tmp_path / f"a #1?{EVIL.replace('/', '')}.gpushare", "trace of srtf": tmp_path / "out/t.pftrace"}
+    path = evil_result.to_html(tmp_path / "out/report.html", command=f"gpushare compare '{EVIL}'", files=files)
+    html = path.read_text(encoding="utf-8")
+    page = Page(html)
+    assert f"gpushare compare '{EVIL}'" in "".join(page.text)
+    first, second = [each["href"] for each in attributes_of(page, "a")]
+    assert unquote(first) == f"../{files['result'].name}"
+    assert "#" not in first
+    assert "?" not in first
+    assert second == "t.pftrace"
+
+
+def test_the_command_line_writes_links_to_the_files_that_it_writes(call, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/usr/bin/gpushare", "compare", "suite_pair"])
+    monkeypatch.chdir(tmp_path)
+    line = (
+        "compare suite_pair --device sim:h100 --policies fifo,srtf --html r.html --save r.gpushare --perfetto r.pftrace"
+    )
+    call(*line.split())
+    page = Page((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert {each["href"] for each in attributes_of(page, "a")} == {"r.gpushare", "r.pftrace"}
+    assert "gpushare compare suite_pair" in "".join(page.text)
+    call("report", "r.gpushare", "--html", "again.html")
+    again = Page((tmp_path / "again.html").read_text(encoding="utf-8"))
+    assert {each["href"] for each in attributes_of(again, "a")} == {"r.gpushare"}
+
+
+def test_in_a_browser(browser, evil_result, tmp_path):
+    """Light and dark, wide and narrow; and a column sorts its table when its head is chosen by keyboard."""
+    path = evil_result.to_html(tmp_path / "report.html")
+    said = []
+    for width, scheme in ((1280, "light"), (375, "dark")):
+        page = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for order in ("ascending", "descending"):
+        page.focus("table.sortable th:nth-child(3) button")  # ANTT
+        page.keyboard.press("Enter")
+        assert page.get_attribute("table.sortable th:nth-child(3)", "aria-sort") == order
+        rows = page.eval_on_selector_all(
+            "table.sortable >> nth=0 >> tbody tr", "rows => rows.map(row => Number(row.cells[2].dataset.value))"
+        )
+        assert rows == sorted(evil_result.metrics()["antt"], reverse=order == "descending")
+    assert said == []
+
+
+def test_many_policies_on_many_workloads_are_a_map():
+    """Points would cover each other: every policy has a row, every workload a column, every pair a cell."""
+    policies = [each.name for each in gs.policies()]
+    result = gs.compare(PAIRS[:12], policies)
+    ax = draw_policies(result, "antt", detached_axes(*policies_size(result)))
+    (mesh,) = ax.collections
+    means = result.metrics()["antt"]
+    assert mesh.get_array().shape == (len(policies), 12)
+    rows = [means[each.get_text().split()[0]] for each in ax.get_yticklabels()]
+    assert rows == sorted(means)
+    few = gs.compare(PAIRS[:12], policies[:3])
+    assert len(draw_policies(few, "antt", detached_axes(*policies_size(few))).lines) > 3
 
 
 @pytest.mark.parametrize("name", ["black_scholes", "url(#x)", "#000000", "a 'DejaVu Sans', b", "#8a9099 #1b1f24"])

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,15 @@ from gpushare.cli.arguments import (
 )
 from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, require_tables, write_files, written_file
+from gpushare.cli.files import (
+    ON_STDOUT,
+    WrittenFiles,
+    require_distinct,
+    require_plots,
+    require_tables,
+    write_files,
+    written_file,
+)
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.tables.comparison import print_comparison, telling_workload
 from gpushare.model.workload_dict import workload_to_dict
@@ -123,17 +133,31 @@ def report(result: Result, files: dict[str, Path], *, as_json: bool) -> None:
         remark(f"{what}: {path}")
 
 
-def write_comparison(result: Result, *, html: Path | None, perfetto: Path | None, save: Path | None) -> WrittenFiles:
-    """Writes the requested files of a comparison in which at least one policy ran."""
+def write_comparison(
+    result: Result, *, html: Path | None, perfetto: Path | None, save: Path | None, stored: Path | None = None
+) -> WrittenFiles:
+    """Writes the requested files of a comparison in which at least one policy ran.
+
+    Args:
+        result: the comparison.
+        html: path of a report, which links to the other files.
+        perfetto: path of a trace of the winning policy.
+        save: path of the result.
+        stored: path at which the result is already.
+    """
     if not result.runs:
         return WrittenFiles({})
 
     def write_winner(path: Path) -> Path:
         return result.to_perfetto(path, winner(result), telling_workload(result))
 
-    return write_files(
-        {"html": (html, result.to_html), "perfetto": (perfetto, write_winner), "save": (save, result.save)}
-    )
+    def write_html(path: Path) -> Path:
+        """Last, so that it links to files that are there."""
+        others = {"result": save or stored, f"trace of {winner(result)}": perfetto} if html != ON_STDOUT else {}
+        files = {what: each for what, each in others.items() if each is not None and each.is_file()}
+        return result.to_html(path, command=shlex.join(["gpushare", *sys.argv[1:]]), files=files)
+
+    return write_files({"perfetto": (perfetto, write_winner), "save": (save, result.save), "html": (html, write_html)})
 
 
 def comparison_document(result: Result) -> dict[str, Any]:

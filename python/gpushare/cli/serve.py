@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from functools import partial
@@ -15,6 +16,8 @@ import click
 from gpushare.checks import require
 from gpushare.cli.completion import names
 from gpushare.daemon.descriptors import permit_many
+from gpushare.daemon.http.address import address_in
+from gpushare.daemon.http.http_server import HttpServer
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.settings import default_socket, settings_in
 from gpushare.daemon.supervisor.supervisor import Supervisor
@@ -46,7 +49,11 @@ from gpushare.policy import require_built_in, require_open_ordering
     help="Configuration of the server, in TOML.",
 )
 @click.option("--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Socket for clients.")
-@click.option("--metrics-port", type=click.IntRange(1, 65535), help="Port of Prometheus metrics, local only.")
+@click.option(
+    "--http",
+    metavar="[HOST:]PORT",
+    help="Address of a live page, and of /metrics for Prometheus; without HOST for this machine only.",
+)
 @click.option("--while-used", is_flag=True, help="End with the last client.")
 @click.option("--log-json", is_flag=True, help="One JSON object per line on stderr.")
 @click.option("--log-level", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"]), default="INFO")
@@ -56,7 +63,7 @@ def serve(
     ordering: str | None,
     config: Path | None,
     socket: Path | None,
-    metrics_port: int | None,
+    http: str | None,
     while_used: bool,
     log_json: bool,
     log_level: str,
@@ -70,24 +77,29 @@ def serve(
       gpushare serve --device cuda:0 --policy auto
       gpushare serve --device cuda:0 --policy srtf --ordering cumas:kernels=2
       gpushare serve --device sim:h100 --socket /tmp/try.sock
-      gpushare serve --config gpushare.toml --metrics-port 9400
+      gpushare serve --config gpushare.toml --http 9400
     """
-    given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "metrics_port": metrics_port}
+    given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "http": http}
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
     require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")
     require_built_in(settings.policy)
     require_open_ordering(settings.ordering)
+    address = None if settings.http is None else address_in(settings.http)
     path = socket or (Path(settings.socket) if settings.socket else default_socket())
     log_to_stderr(as_json=log_json, level=log_level, lines_per_second=settings.log_lines_per_second)
     permit_many()
     on_unused = partial(os.kill, os.getpid(), signal.SIGTERM) if while_used else None
     supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)
     signal.signal(signal.SIGTERM, _end)
-    try:
+    with contextlib.ExitStack() as ending:
+        ending.callback(supervisor.close)
+        page = None if address is None else HttpServer(address, path, settings.devices)
+        if page is not None:
+            ending.callback(page.close)
         supervisor.start()
+        if page is not None:
+            page.start()
         supervisor.serve()
-    finally:
-        supervisor.close()
 
 
 def _end(*_: Any) -> None:

@@ -58,7 +58,7 @@ def report(file: Path, html: Path | None, perfetto: Path | None, as_json: bool) 
         if html is not None:
             require_plots()
         result = load_result(file)
-        files = write_comparison(result, html=html, perfetto=perfetto, save=None)
+        files = write_comparison(result, html=html, perfetto=perfetto, save=None, stored=file)
         show_comparison(result, files.paths, as_json=as_json)
         leave_for_failed(result.errors, files.failures)
         return

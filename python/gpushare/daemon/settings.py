@@ -90,8 +90,8 @@ class Settings(Schema):
     """Limit of each process of a compilation."""
     compile_seconds: Annotated[float, Field(gt=0, le=1e6)] = 120.0
     """The time for one kernel."""
-    metrics_port: Annotated[int, Field(ge=1, le=65535)] | None = None
-    """Prometheus metrics, on this machine only; the next device has the next port."""
+    http: str | None = None
+    """Address of the live page and of metrics for Prometheus: `[HOST:]PORT`; default: none."""
 
 
 @dataclass(frozen=True)

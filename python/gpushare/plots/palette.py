@@ -8,10 +8,11 @@ from collections.abc import Iterable
 
 from gpushare.results.result import Result
 
-# Okabe and Ito's palette (black left out, yellow last), then Paul Tol's "muted".
+# Okabe and Ito's palette (black left out, yellow darker), then each time the colour that differs most (CIEDE2000) from
+# all before it, as seen normally and by the colour-blind, of those that are visible on white and on black.
 COLOURS = [
-    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F"),
-    *("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499"),
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#8C7A00", "#7F7F7F", "#96002D", "#5A3C69"),
+    *("#B4C387", "#0000F0", "#8778FF", "#3C695A", "#2DD2D2", "#A52D00", "#E15A5A", "#D2A5A5", "#D20096", "#962DFF"),
 ]
 TURN = 0.6180339887
 """Step on the colour circle: the golden ratio keeps successive colours apart."""

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plots every policy on every workload (SRTF Figs. 14 to 16), sorted, with the mean at the right."""
+"""Plots every policy on every workload (SRTF Figs. 14 to 16), sorted, with the mean at the right.
+
+Points of many policies cover each other, so those are drawn as a map with a row for each.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 
     from gpushare.results.result import Result
 
+MOST_POINTS = 8
+"""Policies that can be told apart as points; with more of them, and as many workloads, the plot is a map."""
 KNOWN = ["stp", "antt", "strictf", "makespan_ns", "turnaround_p50_ns", "turnaround_p95_ns", "turnaround_p99_ns"]
 KNOWN += ["sm_utilisation", "to_device_utilisation", "to_host_utilisation"]
 
@@ -31,7 +36,12 @@ def policies_size(result: Result) -> tuple[float, float]:
     workloads = len(result.workloads)
     if workloads == 1:
         return 7.0, 1.4 + 0.33 * len(result.policies)
-    return min(max(6.5, 3.0 + 0.17 * workloads), 16.0), 5.4
+    height = 2.4 + 0.24 * len(result.policies) if _is_map(result) else 5.4
+    return min(max(6.5, 3.0 + 0.17 * workloads), 16.0), height
+
+
+def _is_map(result: Result) -> bool:
+    return min(len(result.policies), len(result.workloads)) > MOST_POINTS
 
 
 @plot_of_result
@@ -52,13 +62,20 @@ def draw_policies(result: Result, metric: str = "stp", ax: Axes | None = None) -
         _draw_one_workload(ax, result, what, table.iloc[0] / scale, unit)
     else:
         best = best_of(means.loc[realizable(list(means.index))].to_frame(), metric)
-        _draw_workloads(ax, result, table.sort_values(best, kind="stable") / scale, means / scale, best, what)
-        ax.set_ylabel(f"{what.words}{unit}\n{what.better}", fontsize=9)
+        table, means = table.sort_values(best, kind="stable") / scale, means / scale
         mean = "geometric mean" if metric in GEOMEAN_COLUMNS else "mean"
         title = f"{what.short} of {len(table)} workloads, sorted by {plain(best)}, which has the best {mean}"
-        clean(ax, title + made_on(result))
-        if what.logarithmic:
-            readable_ticks(ax, "y")
+        if _is_map(result):
+            _draw_map(ax, table, means, what, f"{what.words}{unit}: {what.better}")
+            clean(ax, title + made_on(result), grid=None)
+            ax.spines[["left", "bottom"]].set_visible(False)
+            ax.tick_params(axis="y", length=0)
+        else:
+            _draw_workloads(ax, result, table, means, best, what)
+            ax.set_ylabel(f"{what.words}{unit}\n{what.better}", fontsize=9)
+            clean(ax, title + made_on(result))
+            if what.logarithmic:
+                readable_ticks(ax, "y")
         ax.tick_params(axis="x", labelsize=_name_size(len(table)), length=0)
     return ax
 
@@ -109,6 +126,27 @@ def _draw_workloads(ax: Axes, result: Result, table: pd.DataFrame, means: pd.Ser
     names = [plain(shortened(name, 26)) for name in table.index]
     ax.set_xticks([*places, mean_place], [*names, "mean"], rotation=90)
     _name_policies(ax, means, mean_place, result)
+
+
+def _draw_map(ax: Axes, table: pd.DataFrame, means: pd.Series, what: Metric, words: str) -> None:
+    """One row per policy, the best mean first, and one column per workload; the colour is the value."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    order = means.sort_values(ascending=what.lower_is_better, kind="stable")
+    values = table[order.index].to_numpy().T
+    norm = (LogNorm if what.logarithmic else Normalize)(float(np.nanmin(values)), float(np.nanmax(values)))
+    colours = "cividis_r" if what.lower_is_better else "cividis"  # bright is good
+    mesh = ax.pcolormesh(values, cmap=colours, norm=norm, edgecolors="face", linewidth=0.1)
+    ax.invert_yaxis()
+    names = [plain(shortened(name, 26)) for name in table.index]
+    ax.set_xticks(np.arange(len(table)) + 0.5, names, rotation=90)
+    ax.set_yticks(np.arange(len(order)) + 0.5, [f"{plain(policy)}  {number(value)}" for policy, value in order.items()])
+    bar = figure_of(ax).colorbar(mesh, ax=ax, pad=0.01, aspect=30)
+    bar.set_label(words, fontsize=9, color=INK)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=INK, labelsize=8)
+    if what.logarithmic:
+        readable_ticks(bar.ax, "y")
 
 
 def _name_policies(ax: Axes, means: pd.Series, place: float, result: Result) -> None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from gpushare.extras import extra
 from gpushare.files.atomic_write import write_atomically
@@ -43,8 +45,17 @@ MARKUP = re.compile(r"<style\b.*?</style>|<[^>]*>", re.DOTALL)
 SORTED = ["stp", "antt", "strictf", "makespan_ns"]
 
 
-def write_report(result: Result, path: str | Path) -> Path:
-    """Writes the report and returns its path. Equal results give equal bytes; the page loads no other resources."""
+def write_report(
+    result: Result, path: str | Path, command: str | None = None, files: Mapping[str, Path] | None = None
+) -> Path:
+    """Writes the report and returns its path. Equal results give equal bytes; the page loads no other resources.
+
+    Args:
+        result: the comparison.
+        path: path of the HTML file.
+        command: the command that makes the report, for its reader.
+        files: files of the same result that the report links to, by what they are.
+    """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -52,15 +63,24 @@ def write_report(result: Result, path: str | Path) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return write_atomically(Path(path), environment.get_template("report.html").render(_contents(result)))
+    links = {name: _link(Path(path), file) for name, file in (files or {}).items()}
+    contents = _contents(result) | {"command": command, "files": links}
+    return write_atomically(Path(path), environment.get_template("report.html").render(contents))
+
+
+def _link(page: Path, file: Path) -> dict[str, str]:
+    """The name of a file, and its address seen from the page, which stays valid if both are moved together."""
+    return {"name": file.name, "address": quote(os.path.relpath(file.absolute(), page.absolute().parent))}
 
 
 def _contents(result: Result) -> dict[str, Any]:
     shown = chosen_workloads(result) if result.runs else []
+    rows = _policy_rows(result) if result.runs else []
     return {
         "headline": headline(result),
         "errors": result.errors,
-        "policies": _policy_rows(result) if result.runs else [],
+        "policies": rows,
+        "has_spread": any(cell["spread"] for row in rows for cell in row["cells"]),
         "columns": [METRICS[name] for name in (known_among(TABLE, result.metrics()) if result.runs else TABLE)],
         "workloads": result.workloads,
         "embedded": shown,
@@ -69,6 +89,7 @@ def _contents(result: Result) -> dict[str, Any]:
         "metrics": {name: METRICS[name] for name in SORTED},
         "policy_names": result.policies,
         "oracles": [name for name in result.policies if is_oracle(name)],
+        "measured": result.is_real,
         "conditions": _conditions(result),
         "colours": policy_styles(result),
         "data": _embedded_json(result, shown),
@@ -111,7 +132,12 @@ def _policy_rows(result: Result) -> list[dict[str, Any]]:
             "label": labelled(policy),
             "summary": described(policy),
             "cells": [
-                {"text": _formatted(name, row[name]), "spread": _spread(name, row), "best": marks.at[policy, name]}
+                {
+                    "value": repr(float(row[name])),
+                    "text": _formatted(name, row[name]),
+                    "spread": _spread(name, row),
+                    "best": marks.at[policy, name],
+                }
                 for name in shown
             ],
         }
@@ -120,7 +146,7 @@ def _policy_rows(result: Result) -> list[dict[str, Any]]:
 
 
 def _spread(metric: str, row: Any) -> str:
-    """Largest minus smallest value over the repeats, if they differ."""
+    """Half of the largest minus the smallest value over the repeats, if they differ."""
     spread = row.get(f"{metric}_spread", 0.0)
     return f"±{spread / 2:.3f}" if spread > 0 else ""
 
@@ -144,7 +170,7 @@ def _workload_rows(result: Result) -> list[dict[str, Any]]:
 
 
 def _conditions(result: Result) -> dict[str, str]:
-    """What somebody needs to know to run this again."""
+    """What a reader needs to know to run this again."""
     devices = dict.fromkeys(_device_words(run) for run in result.runs)
     return {
         "Device": ", ".join(devices) or "none",

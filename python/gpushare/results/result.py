@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -197,9 +197,15 @@ class Result:
         plots: ResultPlots = provided("result_plots")(self)
         return plots
 
-    def to_html(self, path: str | Path) -> Path:
-        """Writes a report in one self-contained file and returns its path."""
-        written: Path = provided("write_report")(self, Path(path))
+    def to_html(self, path: str | Path, *, command: str | None = None, files: Mapping[str, Path] | None = None) -> Path:
+        """Writes a report in one self-contained file and returns its path.
+
+        Args:
+            path: path of the file.
+            command: the command that makes it, which it shows.
+            files: other files of this result, by what they are, to which it links.
+        """
+        written: Path = provided("write_report")(self, Path(path), command, files)
         return written
 
     def to_perfetto(self, path: str | Path, policy: str | None = None, workload: str | None = None) -> Path:

@@ -41,6 +41,21 @@ TEST(ApplicationAccount, WhatWasRefusedIsNoJob) {
   EXPECT_EQ(account.totals().ended, 0u);
 }
 
+TEST(ApplicationAccount, TurnaroundsCountAtTheFirstBoundThatTheyDoNotExceed) {
+  ApplicationAccount account;
+  for (const std::int64_t turnaround : {std::int64_t{0}, turnaround_bounds[0], turnaround_bounds[0] + 1,
+                                        turnaround_bounds.back(), turnaround_bounds.back() + 1}) {
+    account.submitted(0);
+    account.ended(0, turnaround, JobStatus::Done, std::nullopt);
+  }
+  TurnaroundCounts expected{};
+  expected[0] = 2;
+  expected[1] = 1;
+  expected[turnaround_bounds.size() - 1] = 1;
+  expected[turnaround_bounds.size()] = 1;
+  EXPECT_EQ(account.totals().turnarounds, expected);
+}
+
 TEST(ApplicationAccount, HearsOfEveryJobThatGoesThroughAPort) {
   PortServer server(echo());
   TestClient alice(server);

@@ -171,7 +171,7 @@ def test_a_server_that_ends_is_gone(worker):
 
 
 def test_a_worker_whose_server_has_ended_says_nothing(capfd):
-    worker = WorkerProcess("sim:none", 0, Settings(devices=["sim:none"], policy="srtf"), False, STANDIN)
+    worker = WorkerProcess("sim:none", Settings(devices=["sim:none"], policy="srtf"), False, STANDIN)
     process, ours = worker._spawn()
     ours.close()
     assert process.wait(30) == EXIT_NO_DEVICE

@@ -25,6 +25,7 @@ def test_a_look_has_those_that_work():
         clients=[SimpleNamespace(applications=present)],
         policy="fifo",
         accounts=SimpleNamespace(used_bytes=7),
+        job_metrics=SimpleNamespace(looked=lambda _: None),
         session=SimpleNamespace(status=lambda: SimpleNamespace(applications=present)),
     )
     look = look_at(worker)

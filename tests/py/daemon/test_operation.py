@@ -6,14 +6,12 @@ import logging
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.request
 
 import pytest
-from messages import assert_names, raises_naming
+from messages import assert_names
 
 import gpushare as gs
 from gpushare.daemon.client.session import DaemonSession
@@ -176,48 +174,6 @@ def test_no_server(call, monkeypatch, tmp_path):
         assert "no server at" in call(*line.split(), code=2).stderr
 
 
-@pytest.fixture
-def port():
-    """Kept from others, and free for who asks for it by its number and listens."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind(("127.0.0.1", 0))
-        yield probe.getsockname()[1]
-
-
-def test_metrics(serve, folder, run, port):
-    pytest.importorskip("prometheus_client")
-    serve(metrics_port=port)
-    with gs.connect(folder / "socket") as session:
-        kept = session.zeros(1000)
-        run(session.application("alice"), "add", kept, 1).result(30)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
-            lines = answer.read().decode().splitlines()
-    assert 'gpushare_memory_used_bytes{device="sim:h100"} 4000.0' in lines
-    assert 'gpushare_clients{device="sim:h100"} 1.0' in lines
-    assert 'gpushare_ended_jobs{application="alice@1",device="sim:h100"} 1.0' in lines
-    assert 'gpushare_queued_jobs{application="alice@1",device="sim:h100"} 0.0' in lines
-    assert any(line.startswith("gpushare_sm_seconds{") for line in lines)
-
-
-def test_metrics_that_cannot_be_served_are_why_the_server_does_not_start(serve, port):
-    pytest.importorskip("prometheus_client")
-    with socket.socket() as taken:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(("127.0.0.1", port))
-        taken.listen()
-        with raises_naming(gs.InvalidInput, port, "Address already in use"):
-            serve(metrics_port=port)
-
-
-def test_without_prometheus_client_it_says_what_to_install(serve, port, monkeypatch, tmp_path):
-    (tmp_path / "prometheus_client.py").write_text("raise ModuleNotFoundError(name='prometheus_client')")
-    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
-    with raises_naming(gs.InvalidInput, "--metrics-port", "prometheus_client"):
-        serve(metrics_port=port)
-
-
 def test_logs_are_json_where_asked():
     record = logging.LogRecord("gpushare.x", logging.WARNING, "f", 1, "a %s", ("word",), None)
     line = json.loads(JsonLines().format(record))
@@ -234,6 +190,7 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
     )
     script = f"{starts}\nfrom gpushare.cli import main\nmain()"
     line = ["serve", "--device", "sim:h100", "--policy", "fifo", "--socket", folder / "socket", "--log-json"]
+    line += ["--http", "localhost:0"]
     command = [sys.executable, "-c", script, *line]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         said = []
@@ -242,10 +199,13 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
             assert said[-1], said
         with gs.connect(folder / "socket") as session:
             assert session.policy == "fifo"
+            assert (folder / "socket.token").exists()
             server.send_signal(name)
             said += server.stderr.readlines()
     assert server.returncode == SIGNALS[name]
     assert not (folder / "socket").exists()
+    assert not (folder / "socket.token").exists()
+    assert any(json.loads(line)["message"].startswith("live page: http://localhost:") for line in said)
     assert {json.loads(line)["level"] for line in said if line.startswith("{")} <= {"info", "warning"}
     assert "Traceback" not in "".join(said)
 

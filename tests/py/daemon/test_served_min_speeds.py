@@ -76,12 +76,24 @@ def test_two_clients_of_a_user_do_not_get_the_same_min_speed():
             both_are_there.wait(0.2)
         return SimpleNamespace(name=name)
 
-    worker = SimpleNamespace(opening=threading.Lock(), session=SimpleNamespace(application=open_slowly), clients=[])
+    worker = SimpleNamespace(
+        opening=threading.Lock(),
+        session=SimpleNamespace(application=open_slowly),
+        job_metrics=SimpleNamespace(opened=lambda *_: None),
+        clients=[],
+    )
     port = SimpleNamespace(add_application=lambda *_: 1)
     grant = SimpleNamespace(user="u", highest_priority=0, highest_min_speed=0.75, weight=1.0)
     for number in range(2):
         applications = ApplicationTable()
-        client = SimpleNamespace(worker=worker, port=port, grant=grant, applications=applications, suffix=f"@{number}")
+        client = SimpleNamespace(
+            worker=worker,
+            port=port,
+            grant=grant,
+            applications=applications,
+            forget_cancelled=applications.forget_cancelled,
+            suffix=f"@{number}",
+        )
         worker.clients.append(client)
     request = OpenApplication(name="asking", priority=0, min_speed=0.5)
     with ThreadPoolExecutor() as threads:

@@ -133,9 +133,20 @@ class DaemonSession(SessionApi):
         answer = self._asked("status")
         return DaemonStatus(unpacked(answer) if isinstance(answer, bytes) else answer)
 
+    def metrics(self) -> dict[str, Any]:
+        """Counters per application and user, which outlive their clients, as ``/metrics`` of the server shows them."""
+        answer = self._asked("metrics")
+        return unpacked(answer) if isinstance(answer, bytes) else answer
+
     @override
-    def history(self, seconds: float) -> ClientHistory:
-        return ClientHistory(self._asked("history", seconds=number("seconds", seconds, 0, 1e6)))
+    def history(self, seconds: float, *, of_all: bool = False) -> ClientHistory:
+        """What the applications of this session did in the last ``seconds``.
+
+        Args:
+            seconds: length of the window until now.
+            of_all: the applications of all clients; for the server's operators.
+        """
+        return ClientHistory(self._asked("history", seconds=number("seconds", seconds, 0, 1e6), of_all=of_all))
 
     @override
     def set_policy(self, policy: str) -> None:

@@ -167,6 +167,10 @@ class AskStatus(Schema):
     """Asks for the server's status."""
 
 
+class AskMetrics(Schema):
+    """Asks for counters of all users' applications, for Prometheus."""
+
+
 class SetPolicy(Schema):
     """Changes the policy."""
 
@@ -188,9 +192,14 @@ class SetOwnPriority(Schema):
 
 
 class TakeHistory(Schema):
-    """Asks for the recent history of this client's applications, which comes in a shared file."""
+    """Asks for the recent history, which comes in a shared file.
+
+    Attributes:
+        of_all: of the applications of all clients, for operators; else of this client's.
+    """
 
     seconds: Annotated[float, Field(ge=0, le=1e6)]
+    of_all: bool = False
 
 
 class TakeTrace(Schema):
@@ -220,6 +229,7 @@ REQUESTS: dict[str, type[Schema]] = {
     "program": AttachProgram,
     "history": TakeHistory,
     "status": AskStatus,
+    "metrics": AskMetrics,
     "policy": SetPolicy,
     "priority": SetPriority,
     "trace": TakeTrace,

@@ -8,7 +8,7 @@ from collections import Counter
 
 
 class PlacesByUser:
-    """Places, counted per user number.
+    """Places, counted per user, by number or name.
 
     Args:
         places: number of places.
@@ -18,10 +18,10 @@ class PlacesByUser:
     def __init__(self, places: int, of_a_user: int) -> None:
         self._places = places
         self._of_a_user = of_a_user
-        self._taken: Counter[int] = Counter()
+        self._taken: Counter[int | str] = Counter()
         self._lock = threading.Lock()
 
-    def take(self, user: int) -> bool:
+    def take(self, user: int | str) -> bool:
         """Takes a place; returns whether there was one."""
         with self._lock:
             if self._taken.total() >= self._places or self._taken[user] >= self._of_a_user:
@@ -29,7 +29,7 @@ class PlacesByUser:
             self._taken[user] += 1
             return True
 
-    def give_back(self, user: int) -> None:
+    def give_back(self, user: int | str) -> None:
         """Returns a place."""
         with self._lock:
             self._taken[user] -= 1

@@ -66,8 +66,7 @@ class Supervisor:
         self._listener = Listener(path, settings.group)
         try:
             self._workers = {
-                device: WorkerProcess(device, number, settings, log_json, worker_command)
-                for number, device in enumerate(settings.devices)
+                device: WorkerProcess(device, settings, log_json, worker_command) for device in settings.devices
             }
         except BaseException:
             self._listener.close()

@@ -40,25 +40,20 @@ class WorkerProcess:
 
     Args:
         device: name of the device.
-        number: number among the devices.
         settings: the server's settings.
         log_json: whether it logs JSON.
         command: the command that starts it; the descriptor of its socket is appended.
     """
 
-    def __init__(
-        self, device: str, number: int, settings: Settings, log_json: bool, command: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, device: str, settings: Settings, log_json: bool, command: Sequence[str] | None = None) -> None:
         self.device = device
         self.restarts = 0
         self._command = tuple(command or COMMAND)
-        port = settings.metrics_port
         self._order = packed({
             "device": device,
             "settings": to_dict(settings),
             "log_json": log_json,
             "log_level": logging.getLevelName(LOG.getEffectiveLevel()),
-            "metrics_port": None if port is None else port + number,
         })[4:]  # fmt: skip
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None

@@ -40,10 +40,15 @@ class ApplicationTable(HandleTable[ServedApplication]):
         self._cancelled[handle] = entry
         return True
 
-    def forget_cancelled(self) -> None:
-        """Removes cancelled applications after their last block: until then the watchdog may report them."""
-        for handle, entry in list(self._cancelled.items()):
-            if entry.totals.unfinished == 0:
-                self.take(handle)
-                self._names.discard(entry.name)
-                del self._cancelled[handle]
+    def forget_cancelled(self) -> list[ServedApplication]:
+        """Removes cancelled applications after their last block: until then the watchdog may report them.
+
+        Returns:
+            the removed ones.
+        """
+        ended = [(handle, entry) for handle, entry in self._cancelled.items() if entry.totals.unfinished == 0]
+        for handle, entry in ended:
+            self.take(handle)
+            self._names.discard(entry.name)
+            del self._cancelled[handle]
+        return [entry for _, entry in ended]

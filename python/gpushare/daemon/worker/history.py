@@ -60,6 +60,7 @@ def look_at(worker: Worker) -> Look:
     present = (each for client in worker.clients for each in client.applications)
     unfinished = {each.name: jobs for each in present if (jobs := each.totals.unfinished)}
     status = worker.session.status()
+    worker.job_metrics.looked(status)
     blocks_done = {each.name: each.done for each in status.applications if each.kernel and each.name in unfinished}
     return Look(time.monotonic_ns(), worker.policy, worker.accounts.used_bytes, unfinished, blocks_done)
 
@@ -142,8 +143,9 @@ def _job_until(job: PastJob, time_ns: int) -> PastJob:
 
 def past_of(session: Any, seconds: float) -> Past:
     """Of a session that keeps no record; whatever ended in these last seconds, and what has not ended."""
+    asked_ns = time.monotonic_ns()  # on a busy machine the answer may come late, and must not seem to be of the future
     found = session.history(seconds)
-    offset_ns = time.monotonic_ns() - found.now_ns
+    offset_ns = asked_ns - found.now_ns
 
     def shared(time_ns: int) -> int:
         return time_ns + offset_ns

@@ -27,7 +27,7 @@ from gpushare.files.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_NO_DEVICE = 72
-"""Exit status after an error in opening the device or the metrics port: another worker is not started at once."""
+"""Exit status after an error in opening the device: another worker is not started at once."""
 
 
 def open_session(device: str, policy: str, ordering: str) -> ServedSession:
@@ -49,10 +49,6 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
     require(isinstance(order["device"], str), "the supervisor's message has no device")
     try:
         worker = Worker(order["device"], settings, open_session)
-        if order["metrics_port"] is not None:
-            from gpushare.daemon.worker.metrics import serve_metrics
-
-            serve_metrics(worker, order["metrics_port"])
     except Exception as error:
         LOG.debug("%s cannot be served: %s", order["device"], error)  # the supervisor logs it, once
         _say(supervisor, str(error).encode()[:4096])

@@ -22,6 +22,7 @@ from gpushare.daemon.protocol.messages import number_of, request_in, require_ver
 from gpushare.daemon.protocol.wire import Channel, Message, close_all
 from gpushare.daemon.worker.application_table import ApplicationTable
 from gpushare.daemon.worker.handles import HandleTable
+from gpushare.daemon.worker.metrics import look_before_end
 from gpushare.daemon.worker.served_array import ServedArray
 from gpushare.daemon.worker.served_kernels import ServedKernels
 
@@ -163,6 +164,11 @@ class ServedClient:
         self._tell({"event": "dropped", "error": as_message(ProtocolError(why))})
         self.channel.close()
 
+    def forget_cancelled(self) -> None:
+        """Removes cancelled applications that have ended."""
+        for ended in self.applications.forget_cancelled():
+            self.worker.job_metrics.closed(ended.name)
+
     def require_operator(self) -> None:
         """Raises RefusedError unless it may change settings of other clients."""
         if not self.grant.is_operator:
@@ -244,6 +250,8 @@ class ServedClient:
         self.worker.accounts.wake()
         for program in self.programs:
             program.close()
+        if len(self.applications) > 0:
+            look_before_end(self.worker)
         self.worker.ports.remove(self.port_number)  # this withdraws its applications
         self.port.remove_arrays()
         while not self.port.wait_idle(LONGEST_WAIT_S):
@@ -251,6 +259,8 @@ class ServedClient:
         for arena in self.arenas:
             arena.close()
         self.channel.release()
+        for application in self.applications:
+            self.worker.job_metrics.closed(application.name)
         self.applications.clear()
         self.kernels.clear()
         self._give_back_variables()

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from gpushare.daemon.descriptors import open_descriptors
+from gpushare.daemon.worker.metrics import memory_of
 
 if TYPE_CHECKING:
     from gpushare.daemon.worker.served_client import ServedClient
@@ -42,15 +43,12 @@ def status_of(worker: Worker) -> dict[str, Any]:
     return {
         "now_ns": status.now_ns,
         "device": worker.device,
+        "sms": worker.session.device.description.sms,
         "policy": worker.policy,
         "ordering": worker.settings.ordering,
         "started_s": worker.started_s,
         "descriptors": open_descriptors(),
-        "memory": {
-            "total_bytes": worker.accounts.total_bytes,
-            "used_bytes": worker.accounts.used_bytes,
-            "waiting_requests": worker.accounts.waiting,
-        },
+        "memory": memory_of(worker),
         "loaded_kernels": worker.session.loaded_kernels,
         "clients": [_client(each) for each in clients],
         "applications": [

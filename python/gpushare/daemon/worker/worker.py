@@ -30,6 +30,7 @@ from gpushare.daemon.worker.history import History, look_at
 from gpushare.daemon.worker.job_pools import JobPools
 from gpushare.daemon.worker.limited_share import LimitedShare
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
+from gpushare.daemon.worker.metrics import JobMetrics
 from gpushare.daemon.worker.pinning import Pinning
 from gpushare.daemon.worker.requests.handlers import HANDLERS
 from gpushare.daemon.worker.served_client import ServedClient
@@ -56,6 +57,7 @@ class Worker:
         accounts: accounts of the device's memory.
         pinning: pins shared memory.
         history: snapshots of its status.
+        job_metrics: counters for Prometheus.
         alone_times: runtimes alone, by which turnarounds are normalized.
         ports: the clients' rings, which a thread without Python serves.
         compilations: of all clients' kernels.
@@ -73,6 +75,7 @@ class Worker:
         self.accounts = MemoryAccounts(_memory_of(self.session, settings), settings.memory_bytes_per_user)
         self.pinning = Pinning(self.session.device)
         self.history = History()
+        self.job_metrics = JobMetrics()
         self.alone_times = AloneTimes(self.session)
         self.ports = _core.PortServer(self.session.sink)
         self.compilations = Compilations(settings)

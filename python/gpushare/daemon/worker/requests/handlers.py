@@ -30,6 +30,7 @@ HANDLERS: dict[str, Handler] = {
     "read": memory.read,
     "export": shared_arrays.export,
     "status": operators.status,
+    "metrics": operators.metrics,
     "policy": operators.set_policy,
     "priority": operators.set_priority,
     "history": history.history,

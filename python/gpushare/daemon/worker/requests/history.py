@@ -13,7 +13,9 @@ from gpushare.daemon.worker.served_client import ServedClient
 
 
 def history(client: ServedClient, request: TakeHistory, number: int, _descriptors: list[int]) -> None:
-    """Sends the history of the client's applications; a separate thread waits for the limiter."""
+    """Sends the history of the client's applications, or of all; a separate thread waits for the limiter."""
+    if request.of_all:
+        client.require_operator()
     client.answer_later(lambda: _answer_in_turn(client, request, number))
 
 
@@ -21,7 +23,8 @@ def _answer_in_turn(client: ServedClient, request: TakeHistory, number: int) -> 
     """It visits all applications' history, and blocks the worker's other Python threads meanwhile."""
 
     def answer() -> None:
-        client.reply_in_file(number, packed_history(client.worker.session.history(request.seconds), client.suffix))
+        suffix = "" if request.of_all else client.suffix
+        client.reply_in_file(number, packed_history(client.worker.session.history(request.seconds), suffix))
 
     with client.worker.history_turn(client):
         if not client.is_gone.is_set():

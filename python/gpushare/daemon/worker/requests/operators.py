@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Handlers of requests for the status, and of operators' requests, which concern all clients."""
+"""Handlers of requests for the status and metrics, and of operators' requests, which concern all clients."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 from gpushare._core import InvalidInput
 from gpushare.daemon.protocol.limits import MOST_MESSAGE_BYTES
-from gpushare.daemon.protocol.messages import AskStatus, SetPolicy, SetPriority
+from gpushare.daemon.protocol.messages import AskMetrics, AskStatus, SetPolicy, SetPriority
 from gpushare.daemon.protocol.wire import LENGTH, packed
+from gpushare.daemon.worker.metrics import metrics_of
 from gpushare.daemon.worker.served_application import ServedApplication
 from gpushare.daemon.worker.served_client import ServedClient
 from gpushare.daemon.worker.status import status_of
@@ -19,8 +20,17 @@ IN_FULL = re.compile(r".+@[0-9]+", re.DOTALL)
 
 
 def status(client: ServedClient, _request: AskStatus, number: int, _descriptors: list[int]) -> dict[str, Any] | None:
-    """The status of the worker and all clients; in a shared file if it is too large for a message."""
-    found = status_of(client.worker)
+    """The status of the worker and all clients."""
+    return _sent(client, status_of(client.worker), number)
+
+
+def metrics(client: ServedClient, _request: AskMetrics, number: int, _descriptors: list[int]) -> dict[str, Any] | None:
+    """Counters of the worker for Prometheus."""
+    return _sent(client, metrics_of(client.worker), number)
+
+
+def _sent(client: ServedClient, found: dict[str, Any], number: int) -> dict[str, Any] | None:
+    """The answer; None if it is too large for a message and has gone in a shared file."""
     content = packed(found)[LENGTH.size :]
     if len(content) <= MOST_MESSAGE_BYTES // 2:
         return found

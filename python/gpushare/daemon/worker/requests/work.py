@@ -32,7 +32,7 @@ ROUNDING = 1e-9
 def open_application(client: ServedClient, request: OpenApplication, _number: int, _descriptors: list[int]) -> int:
     """Opens an application; the client's number in its name keeps names of different clients apart."""
     _require_permitted(client, request.name, request.priority)
-    client.applications.forget_cancelled()
+    client.forget_cancelled()
     with client.worker.opening:  # otherwise two clients of a user could both get the remaining part of its limit
         return _open(client, request)
 
@@ -47,7 +47,9 @@ def _open(client: ServedClient, request: OpenApplication) -> int:
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
-    client.applications.put(handle, ServedApplication(application, account, request.min_speed or 0, request.priority))
+    served = ServedApplication(application, account, request.min_speed or 0, request.priority)
+    client.applications.put(handle, served)
+    client.worker.job_metrics.opened(client.grant.user, served)
     return handle
 
 
@@ -138,5 +140,5 @@ def cancel(client: ServedClient, request: CancelApplication, _number: int, _desc
     """Cancels an application: its jobs fail, and then it is removed."""
     if client.applications.cancel(request.application):
         client.port.remove_application(request.application, request.after)
-    client.applications.forget_cancelled()
+    client.forget_cancelled()
     return True

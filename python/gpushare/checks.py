@@ -49,8 +49,18 @@ def number(subject: str, value: float, least: float, most: float) -> float:
     if not (is_number and (isinstance(plain, int) or math.isfinite(plain))):
         raise InvalidInput(f"{subject} must be a finite number, got {value!r}")
     if not least <= plain <= most:
-        raise InvalidInput(f"{subject} must lie in {least:g}..{most:g}, got {value!r}")
+        raise InvalidInput(f"{subject} must lie in {_bound(least)}..{_bound(most)}, got {value!r}")
     return plain
+
+
+def _bound(limit: float) -> str:
+    """The limit, short where that is exact: one that was rounded up would itself be refused.
+
+    >>> _bound(10**12), _bound(2**31 - 1)
+    ('1e+12', '2147483647')
+    """
+    short = f"{limit:g}"
+    return short if float(short) == limit else str(limit)
 
 
 def whole(subject: str, value: int, least: int, most: int) -> int:

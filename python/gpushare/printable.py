@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Escapes untrusted text for terminals and logs: names come from files and from other users' programs."""
+"""Text for terminals, logs and messages. Names are untrusted: they come from files and from other users' programs."""
 
 from __future__ import annotations
 
@@ -20,3 +20,12 @@ def printable(text: str, *, lines: bool = False) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() or each in kept else repr(each)[1:-1] for each in text)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "kernel"), counted(2, "kernel")
+    ('1 kernel', '2 kernels')
+    """
+    return f"{count} {noun}{'s' * (count != 1)}"

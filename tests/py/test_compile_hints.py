@@ -45,3 +45,13 @@ CHILD = "__global__ void child(int* x) { *x = 1; }\n__global__ void k(int* x) { 
 @pytest.mark.parametrize("options", [[], ["-rdc=true"]])
 def test_a_kernel_that_launches_kernels_is_refused_as_the_documents_say(options):
     assert "(dynamic parallelism)" in error_of(CHILD, options=options).summary
+
+
+@pytest.mark.parametrize("first_line", ["#pragma once", "constexpr int n = 1;", "// of Windows"])
+def test_a_header_with_a_byte_order_mark_is_named(tmp_path, first_line):
+    (tmp_path / "n.cuh").write_text(first_line + "\n", encoding="utf-8-sig")
+    (tmp_path / "k.cu").write_text('#include "n.cuh"\n__global__ void k() {}\n')
+    found = error_of(tmp_path / "k.cu")
+    assert f"{tmp_path / 'n.cuh'} begins with a byte order mark" in found.summary
+    (tmp_path / "n.cuh").write_text(first_line + "\n")
+    assert gs.Kernel(tmp_path / "k.cu", "k").compile().symbol == "_Z1kv"

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gpushare.reproduce.effisha.workload import BENCHMARKS
+
 ROOT = Path(__file__).parents[2]
 GENERATOR = ROOT / "docs" / "generate"
 RESULTS = sorted((ROOT / "docs" / "results" / "data").glob("*.json"))
@@ -102,3 +104,34 @@ def test_only_columns_of_numbers_are_aligned_to_the_right(table):
     text = table.markdown(["policy", "STP", "best"], [["auto", "1.215", "4 | 4"], ["even", "", "none"]])
     assert text.splitlines()[1] == "|---|---:|---|"
     assert "4 \\| 4" in text
+
+
+def worker_ratios():
+    """Time as workers over that of the original, at gpushare's chunk and at the best one, by kernel of the suite."""
+    (rows,) = (each["rows"] for each in stored_tables("overhead") if each["name"] == "kernels")
+    return {row[0]: row[5:] for row in rows}
+
+
+def stored_tables(name):
+    return json.loads((ROOT / "docs" / "results" / "data" / f"{name}.json").read_text(encoding="utf-8"))["tables"]
+
+
+def rows_of(table):
+    (rows,) = (each["rows"] for each in stored_tables("papers-on-h100") if each["name"] == table)
+    return rows
+
+
+def test_what_effishas_kernels_pay_as_workers_follows_from_the_suites_overhead():
+    ratios = worker_ratios()
+    costs = [float(ratios[each["suite"]][1].split()[0]) - 1 for each in BENCHMARKS.values()]
+    assert len(costs) == 11
+    paper = {"mean": "+4 %", "most": "+8 %"}  # section 8.5
+    ours = {"mean": f"{sum(costs) / 11 * 100:+.1f} %", "most": f"{max(costs) * 100:+.1f} %"}
+    assert rows_of("effisha_workers") == [[figure, ours[figure], paper[figure]] for figure in paper]
+
+
+def test_slates_task_sizes_are_those_of_the_suites_overhead():
+    ratios = worker_ratios()
+    for words, chunk, time, best, best_time in rows_of("slate_tasks"):
+        measured = ratios[words.split("`")[1]]
+        assert [chunk, time, best, best_time] == [measured[0], measured[1].split()[0], *measured[2:]]

@@ -4,6 +4,7 @@
 import signal
 
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare.kernels import cubin_kernel, included_headers
@@ -144,3 +145,11 @@ def test_a_cuda_source_keeps_its_letters():
 @pytest.mark.parametrize("part", ["/*", "//", '"', "/*ö*/", '"ö', "/"])
 def test_any_number_of_comments_that_do_not_end_are_cleaned(part):
     assert kernel_source(PTX + part * 300_000 + "ö", "k").is_ptx
+
+
+@pytest.mark.parametrize("end", [b"", b"\0"])
+def test_ptx_in_bytes_is_not_taken_for_machine_code(end):
+    ptx = b".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n" + end
+    with raises_naming(gs.InvalidInput, ("'k'", "decode()")):
+        gs.Kernel(ptx, "k")
+    assert gs.Kernel(ptx.decode(), "k").compile().symbol == "k"

@@ -60,6 +60,7 @@ def test_counts_out_of_range_are_refused():
         (lambda: _core.KernelTime().of(-1), ("blocks", 1, -1)),
         (lambda: _core.staircase_runtime(2**62, 1, 4), (2, 63)),
         (lambda: _core.linear_regression_runtime([1, -2], 3), (0, -2)),
+        (lambda: _core.linear_regression_runtime([1, 2**62], 2**62), (2, 63)),
         (lambda: _core.normalized_turnaround(-1, 1), "turnaround"),
         (lambda: _core.percentile([1.0, math.nan], 0.5), ()),
     ]:

@@ -15,9 +15,17 @@ from gpushare.reproduce.cd_search.classes import (
     paper_section,
     suite_section,
 )
-from gpushare.reproduce.cd_search.modes import FOUR_MEMORY, FOUR_MIXED, PAPER, SimulatedMixes, heterogeneous
+from gpushare.reproduce.cd_search.modes import (
+    FOUR_MEMORY,
+    FOUR_MIXED,
+    PAPER,
+    SimulatedMixes,
+    heterogeneous,
+    relative_power,
+)
 from gpushare.reproduce.cd_search.runs import MixRun, first_runs, run_mixes
 from gpushare.reproduce.cd_search.sensitivity import _with_bandwidth
+from gpushare.reproduce.cd_search.smk import better_of, over, shared_runs, stp_by_mix
 from gpushare.reproduce.cd_search.suite import COMPUTE, MEMORY, best_stp, steady_stp, suite_sections
 
 
@@ -106,6 +114,31 @@ def test_a_partition_found_can_be_had_from_the_start(mixes):
     (found,) = mixes.deltas([("LBM", "LEU")]).runs
     (ideal,) = mixes.with_found_parts([found])
     assert found.stp < ideal.stp < 1.05 * found.stp
+
+
+def test_searching_keeps_sms_powered_that_the_found_partition_does_not_need(mixes):
+    (found,) = mixes.deltas([("LBM", "DWT2D")]).runs
+    (ideal,) = mixes.with_found_parts([found])
+    assert ideal.powered_ratio == sum(found.parts) / 24
+    assert relative_power(ideal) < relative_power(found) < 1.1 * relative_power(ideal)  # section 7.3: 2.5 % in the mean
+    assert PAPER["overhead"] == {"performance": 0.0092, "power": 0.025}
+
+
+def test_smk_holds_blocks_of_both_on_every_sm(mixes, gpu):
+    (smk,) = shared_runs(mixes, ("LBM", "LEU"))
+    assert smk.parts == (gpu.sms, gpu.sms)
+    assert smk.powered_ratio == 1
+    assert smk.stp > mixes.deltas([("LBM", "LEU")]).even[0].stp
+
+
+def test_maestro_is_the_better_of_two_by_mix_and_changes_are_over_the_same_mix():
+    even = {("a", "b"): 1.0, ("a", "c"): 1.2}
+    smk = stp_by_mix(
+        [MixRun(("a", "b"), (1.0, 1.0), (1, 1), 0, 1.0, True), MixRun(("a", "c"), (2.0, 2.0), (1, 1), 0, 1.0, True)]
+    )
+    assert smk == {("a", "b"): 2.0, ("a", "c"): 1.0}
+    assert better_of(smk, even) == {("a", "b"): 2.0, ("a", "c"): 1.2}
+    assert over(smk, even) == {"STP, mean": "+41.7%", "most": "+100.0%", "least": "-16.7%", "lose": "50%"}
 
 
 def test_every_seed_is_a_run_and_single_mixes_differ(gpu):

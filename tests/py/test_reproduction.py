@@ -9,6 +9,9 @@ import gpushare as gs
 from gpushare.reproduce import reproduce
 from gpushare.reproduce.reproduction import Reproduction, Section, markdown_table
 from gpushare.reproduce.srtf.claims import CLAIMS, claims_section
+from gpushare.reproduce.srtf.predictors import on_kepler, runs_alone
+
+K20 = gs.device("sim:k20")
 
 
 @pytest.fixture
@@ -120,3 +123,17 @@ def test_under_mpmax_the_papers_worst_pair_shares_every_sm(srtf):
     ours = table_starting(srtf, "Section 6.2")["ours"].astype(float)
     assert ours["SHA1+JPEG-d, mpmax: ANTT"] == pytest.approx((1 + 7.2) / 2, rel=0.05)
     assert ours["worst ANTT under mpmax"] < 5
+
+
+def test_on_kepler_the_kernels_have_the_residencies_of_section_9():
+    runs = runs_alone(on_kepler(gs.bundled_workload("ercbench")), K20, 1)
+    found = {run.workload.applications[0].name: run.max_residency[0] for run in runs}
+    assert found == {**dict.fromkeys(found, 16), "AES-e": 8, "AES-d": 6, "RayTracing": 10, "SHA1": 12}
+
+
+def test_on_kepler_predictions_stand_beside_those_of_section_9(srtf):
+    rows = table_starting(srtf, "Figs. 4, 11 and 18").loc["single-kepler"]
+    assert list(rows.loc["regression", ["paper min", "paper max"]]) == [0.95, 1.09]
+    assert list(rows.loc["staircase", ["paper min", "paper max"]]) == [0.79, 1.33]
+    assert rows.loc["regression", "median"] == pytest.approx(1, rel=0.02)
+    assert 0.79 < rows.loc["staircase", "median"] < 1  # the first block to end is a short one

@@ -150,3 +150,12 @@ def test_no_application_takes_no_time():
     workload = gs.Workload("w", [gs.Application("a", [gs.Launch(brief, 1)])])
     for seed in range(10):
         assert gs.run(workload, "fifo", device="gtx480", seed=seed).metrics()["stp"] == 1
+
+
+def test_the_text_of_a_workload_is_short_however_many_operations_it_has(kernel):
+    one = gs.Application("one", [gs.Launch(kernel, 5)])
+    many = gs.Application("many", 10_000 * [gs.Launch(kernel, 5)])
+    assert repr(one) == "<Application: one, 1 operation>"
+    assert repr(gs.Workload("both", [one, many])) == "<Workload: both, 2 applications, 10001 operations>"
+    with raises_naming(gs.InvalidInput, ("<Application: many, 10000 operations>", "gpushare.Workload")):
+        gs.run(many, "fifo")

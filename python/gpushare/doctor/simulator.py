@@ -11,6 +11,7 @@ from pathlib import Path
 import gpushare
 from gpushare.doctor.finding import Finding, State, binary_size
 from gpushare.kernels.cache import cache_folder
+from gpushare.printable import counted
 
 DEVICES = "Simulated GPUs"
 CACHE = "Kernel cache"
@@ -50,8 +51,7 @@ def kernel_cache(folder: Path) -> Finding:
         detail = "Kernels are compiled again by every process. Name a folder that can be written."
         fix = 'export GPUSHARE_CACHE_DIR="$HOME/.cache/gpushare"'
         return Finding(CACHE, State.HURTS, f"{folder} cannot be written", (detail,), fix, facts=facts)
-    kept = f"{kernels} kernel{'s' * (kernels != 1)}, {binary_size(size)}"
-    return Finding(CACHE, State.GOOD, f"{folder}: {kept}", facts=facts)
+    return Finding(CACHE, State.GOOD, f"{folder}: {counted(kernels, 'kernel')}, {binary_size(size)}", facts=facts)
 
 
 def _size(folder: Path) -> int:

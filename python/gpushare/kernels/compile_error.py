@@ -13,6 +13,8 @@ from gpushare._core import InvalidInput
 MISSING_HEADER = re.compile(r'cannot open source file "([\w/]+)"')
 """Without a suffix, as those of C++'s standard library are named."""
 NEWER_PTX = re.compile(r"Unsupported \.version ([\d.]+); current version is '([\d.]+)'")
+MARKED_HEADER = re.compile(r"^(.+)\(1\): error: .*\n\s*(?:\\ufeff|\ufeff)", re.MULTILINE)
+"""NVRTC reads headers by itself, and takes a byte order mark for a part of their first line."""
 LAUNCHES_KERNELS = re.compile(
     r"device-side kernel launch could not be processed"
     r"|Unresolved extern function '(?:__cudaCDP2\w*|cuda(?:GetParameterBuffer|LaunchDevice)\w*)'"
@@ -74,6 +76,8 @@ pip install -U nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-nvjitlink, or have the 
             "pip install -U nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-nvjitlink, or have the PTX made for "
             f"{found[2]}"
         )
+    if found := MARKED_HEADER.search(log):
+        return f"{found[1]} begins with a byte order mark, which NVRTC does not skip in headers: save it without one"
     if LAUNCHES_KERNELS.search(log):
         return "kernels cannot launch kernels here (dynamic parallelism): let the host launch them"
     if found := MISSING_HEADER.search(log):
@@ -84,7 +88,7 @@ pip install -U nvidia-cuda-nvcc nvidia-cuda-nvrtc nvidia-nvjitlink, or have the 
 def _of_standard_header(name: str, folders: Sequence[str]) -> str:
     there = any(Path(folder, "cuda", "std", name).is_file() for folder in folders)
     if there:
-        return f"the compiler has no <{name}> for GPUs: include <cuda/std/{name}>, and write cuda::std:: for std::"
+        return f"the compiler has no <{name}> for GPUs: include <cuda/std/{name}>, and write cuda::std for std"
     if "/" in name:
         return ""
     return f"the compiler has no <{name}> for GPUs, and CUDA has no <cuda/std/{name}> in its place"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.checks import require_no_nul
+from gpushare.checks import require, require_no_nul
 
 PTX_HEADER = re.compile(r"\A(?>\s++|//[^\n]*+\n|/\*(?>.*?\*/))*+\.version\b", re.DOTALL)
 """Possessive groups prevent backtracking: on a server the text is untrusted, and matching holds the GIL."""
@@ -65,7 +65,7 @@ def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
     """The source from a text, machine code, or the path of a file.
 
     Raises:
-        InvalidInput: the file cannot be read.
+        InvalidInput: the file cannot be read, or bytes are no machine code but text.
 
     >>> kernel_source("__global__ void fill(int* out) {}", "fill").file_name
     'fill.cu'
@@ -85,6 +85,9 @@ def kernel_source(source: str | bytes | Path, name: str) -> KernelSource:
             raise InvalidInput(f"{path}: cannot be read as text: {error}") from error
     plain = re.sub(r"\W+", "_", re.sub(r"<.*", "", name).rpartition("::")[2]) or "kernel"
     if isinstance(source, bytes):
+        require(
+            not _is_text(source), f"kernel {name!r}: bytes are machine code, and these are text: use source.decode()"
+        )
         return KernelSource("", f"{plain}.cubin", None, source)
     if not isinstance(source, str):
         raise InvalidInput(f"kernel {name!r}: source must be a text, a path, or a cubin as bytes, got {source!r}")
@@ -106,6 +109,11 @@ def _cleaned(text: str) -> str:
     if text.isascii() or not _is_ptx(text):
         return text
     return PTX_COMMENT.sub(lambda found: NOT_ASCII.sub(" ", found[0]) if found[0][0] == "/" else found[0], text)
+
+
+def _is_text(content: bytes) -> bool:
+    """Whether these bytes may be a source, which some compilers return with a NUL at the end."""
+    return len(content) > 0 and not content.startswith(b"\x7fELF") and b"\0" not in content[:-1]
 
 
 def _is_path(source: str) -> bool:

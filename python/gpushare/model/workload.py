@@ -15,6 +15,7 @@ from gpushare.checks import MOST_BYTES, did_you_mean, number, require, require_n
 from gpushare.model.host_pace import AT_ONCE
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.service_level import Terms
+from gpushare.printable import counted
 from gpushare.providers import provided
 
 __all__ = ["Application", "Copy", "Launch", "Operation", "Workload", "bundled_workload", "workload_names"]
@@ -58,6 +59,10 @@ class Application:
     min_speed: float | None = None
     latency_ns: float | None = None
     owner: str | None = None
+
+    def __repr__(self) -> str:
+        """A short text: a recorded application has very many operations."""
+        return f"<Application: {self.name}, {counted(len(self.operations), 'operation')}>"
 
     def __post_init__(self) -> None:
         require_name("an application's name", self.name)
@@ -135,6 +140,12 @@ class Workload:
     name: str
     applications: Sequence[Application]
     device: str | None = None
+
+    def __repr__(self) -> str:
+        """A short text, without the operations."""
+        operations = sum(len(each.operations) for each in self.applications)
+        applications = counted(len(self.applications), "application")
+        return f"<Workload: {self.name}, {applications}, {counted(operations, 'operation')}>"
 
     def __post_init__(self) -> None:
         require_name("a workload's name", self.name)

@@ -14,6 +14,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Copy, Launch, Workload
+from gpushare.printable import counted
 from gpushare.providers import provided
 from gpushare.results import pickling as pickling  # of the core's record and trace
 from gpushare.results.kernel_states import kernel_states, preemptions
@@ -51,10 +52,9 @@ class Run:
 
     def __repr__(self) -> str:
         """A short text, without the workload and its times."""
-        applications = len(self.workload.applications)
-        counted = f"{applications} application{'s' * (applications != 1)}"
+        applications = counted(len(self.workload.applications), "application")
         return (
-            f"<Run: {self.workload.name} ({counted}) under {self.policy} on {self.device.name}, "
+            f"<Run: {self.workload.name} ({applications}) under {self.policy} on {self.device.name}, "
             f"{self.numbered_by} {self.seed}, {self.record.makespan / 1e6:.6g} ms>"
         )
 

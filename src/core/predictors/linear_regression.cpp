@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "core/model/errors.hpp"
+
 namespace gpushare {
 
 void LinearRegression::add_end(Duration since_first_start, std::int64_t blocks) {
@@ -21,7 +23,9 @@ std::optional<Duration> LinearRegression::runtime(std::int64_t blocks) const {
   const double mean_number = (count + 1) / 2;
   const double number_moment = count * (count * count - 1) / 12;  // of the numbers 1 to count
   const double slope = co_moment_ / number_moment;
-  return Duration(std::llround(mean_end_ + slope * (static_cast<double>(blocks) - mean_number)));
+  const double runtime = mean_end_ + slope * (static_cast<double>(blocks) - mean_number);
+  require(std::abs(runtime) < 0x1p63, "a line through these ends predicts more than 2^63 ns");
+  return Duration(std::llround(runtime));
 }
 
 }  // namespace gpushare

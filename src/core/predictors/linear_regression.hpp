@@ -18,7 +18,8 @@ class LinearRegression {
   /// Blocks that have ended.
   std::int64_t samples() const { return samples_; }
 
-  /// When the last of `blocks` blocks will have ended; nullopt with fewer than two samples.
+  /// When the last of `blocks` blocks will have ended; nullopt with fewer than two samples. Throws InvalidInput where
+  /// that is no time.
   std::optional<Duration> runtime(std::int64_t blocks) const;
 
  private:

@@ -12,6 +12,7 @@ from gpushare.reproduce.cd_search.classes import paper_section, suite_section
 from gpushare.reproduce.cd_search.modes import SimulatedMixes, four_section, modes_section
 from gpushare.reproduce.cd_search.runs import Where
 from gpushare.reproduce.cd_search.sensitivity import sensitivity_section
+from gpushare.reproduce.cd_search.smk import smk_section
 from gpushare.reproduce.cd_search.suite import suite_sections
 from gpushare.reproduce.reproduction import Reproduction
 
@@ -19,11 +20,11 @@ from gpushare.reproduce.reproduction import Reproduction
 def reproduce(
     *, seeds: int = 1, quick: bool = False, progress: bool | None = None, device: Where = "sim:h100"
 ) -> Reproduction:
-    """Classification, both modes, four applications, sensitivity, and the suite's kernels on ``device``.
+    """Classification, both modes, four applications, sensitivity, SMK, and the suite's kernels on ``device``.
 
     Args:
         seeds: number of seeds for every mix; on a GPU number of repeats.
-        quick: leave out four applications and the sensitivity analysis, and run few of the suite's pairs.
+        quick: leave out four applications, the sensitivity analysis and SMK, and run few of the suite's pairs.
         progress: as in :func:`gpushare.compare`.
         device: device for the suite's kernels: a GPU, or ``sim:h100``.
     """
@@ -31,7 +32,7 @@ def reproduce(
     mixes = SimulatedMixes(paper_gpu, progress, seeds)
     sections = [paper_section(paper_gpu), modes_section(mixes)]
     if not quick:
-        sections += [four_section(mixes), sensitivity_section(mixes)]
+        sections += [four_section(mixes), sensitivity_section(mixes), smk_section(mixes)]
     sections += [suite_section(), *suite_sections(device, quick=quick, progress=progress, seeds=seeds)]
     title = "CD-search: classification-driven search for SM partitions (Zhao, Wang, Eeckhout 2018)"
     return Reproduction(title, tuple(sections))

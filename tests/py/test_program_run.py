@@ -311,6 +311,33 @@ def test_memory_beyond_the_programs_limit_is_out_of_memory(place):
     assert OUT_OF_MEMORY not in program.ask(f"alloc plain {1 << 20}")
 
 
+def variables_of(place, *options):
+    ended = subprocess.run([*place.command(*options), "env"], env=place.environment, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    return dict(line.split("=", 1) for line in ended.stdout.splitlines() if line.startswith("CUDA_MPS_"))
+
+
+def test_programs_of_a_server_with_mps_find_it(place):
+    fake = pathlib.Path(__file__).parent / "fake_mps"
+    place.environment["PATH"] = f"{fake}:{os.environ['PATH']}"
+    place.serve(mps="true")
+    pipe = f"{place.socket}.mps/pipe"
+    assert variables_of(place)["CUDA_MPS_PIPE_DIRECTORY"] == pipe
+    assert variables_of(place, "--sms", "0.3") == {
+        "CUDA_MPS_PIPE_DIRECTORY": pipe,
+        "CUDA_MPS_LOG_DIRECTORY": f"{place.socket}.mps/log",
+        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "30",
+    }
+
+
+def test_a_share_of_the_sms_needs_a_server_with_mps(place):
+    place.serve()
+    refused = subprocess.run([*place.command("--sms", "0.3"), "env"], env=place.environment, capture_output=True)
+    assert refused.returncode == 125
+    assert_names(refused.stderr.decode(), "--sms 0.3", "--mps")
+    assert variables_of(place) == {}
+
+
 def test_a_page_that_is_none_is_refused(place):
     from gpushare.daemon.client.link import Link
 

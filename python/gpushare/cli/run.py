@@ -19,7 +19,7 @@ from gpushare.cli.completion import names
 from gpushare.cli.output import duration, remark
 from gpushare.cli.tables.programs import show_report
 from gpushare.printable import printable
-from gpushare.programs.attachment import Attachment
+from gpushare.programs.attachment import Attachment, with_share
 from gpushare.programs.coverage import Coverage
 from gpushare.programs.launch import NoProgramError, NotRunnableError, found_program, run_program
 from gpushare.programs.own_server import joined_or_started
@@ -42,6 +42,8 @@ OF_SIGNAL = 128
 @click.option("--priority", type=int, default=0, show_default=True, metavar="P", help="Larger is more urgent.")
 @click.option("--weight", type=float, default=1.0, show_default=True, metavar="W", help="Share for weighted policies.")
 @click.option("--memory", metavar="SIZE", help="Limit of GPU memory, such as 20GB; more is out of memory.")
+@click.option("--sms", type=click.FloatRange(0.01, 1), metavar="SHARE",
+              help="Share of the SMs that it may use, under a server with --mps.  [default: 1]")  # fmt: skip
 @click.option("--server", type=click.Path(path_type=Path), metavar="SOCKET", help="Socket of gpushare serve.")
 @click.option(
     "--policy",
@@ -91,7 +93,10 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
     attachment = Attachment(page, path, trusted, application)
     coverage: list[Coverage] = []
     try:
-        ended = run_program(command, page, lambda pid: coverage.append(Coverage(pid)), lambda: coverage[0].look())
+        variables = with_share(attachment.environment, choices["sms"])
+        ended = run_program(
+            command, page, lambda pid: coverage.append(Coverage(pid)), lambda: coverage[0].look(), variables
+        )
     finally:
         attachment.close()
     keep_times(ended.kernels)

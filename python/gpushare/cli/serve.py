@@ -19,7 +19,7 @@ from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.http.address import address_in
 from gpushare.daemon.http.http_server import HttpServer
 from gpushare.daemon.logs import log_to_stderr
-from gpushare.daemon.settings import default_socket, settings_in
+from gpushare.daemon.settings import PROGRAMS, default_socket, settings_in
 from gpushare.daemon.supervisor.supervisor import Supervisor
 from gpushare.policy import require_built_in, require_open_ordering
 
@@ -54,6 +54,7 @@ from gpushare.policy import require_built_in, require_open_ordering
     metavar="[HOST:]PORT",
     help="Address of a live page, and of /metrics for Prometheus; without HOST for this machine only.",
 )
+@click.option("--mps", is_flag=True, help="An MPS for this user's programs: their kernels run at the same time.")
 @click.option("--while-used", is_flag=True, help="End with the last client.")
 @click.option("--log-json", is_flag=True, help="One JSON object per line on stderr.")
 @click.option("--log-level", type=click.Choice(["DEBUG", "INFO", "WARNING", "ERROR"]), default="INFO")
@@ -64,6 +65,7 @@ def serve(
     config: Path | None,
     socket: Path | None,
     http: str | None,
+    mps: bool,
     while_used: bool,
     log_json: bool,
     log_level: str,
@@ -79,9 +81,13 @@ def serve(
       gpushare serve --device sim:h100 --socket /tmp/try.sock
       gpushare serve --config gpushare.toml --http 9400
     """
-    given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "http": http}
+    given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "http": http, "mps": mps or None}
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
     require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")
+    require(
+        not settings.mps or PROGRAMS in settings.devices,
+        f"--mps: it is for programs, and this server does not serve them: add --device {PROGRAMS}",
+    )
     require_built_in(settings.policy)
     require_open_ordering(settings.ordering)
     address = None if settings.http is None else address_in(settings.http)

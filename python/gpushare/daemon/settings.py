@@ -34,6 +34,9 @@ class Settings(Schema):
 
     socket: str | None = None
     """Path of the socket; default: the path that `gpushare.connect()` uses."""
+    mps: bool = False
+    """Programs of the server's user share the GPU through an MPS of the server's own, which runs their kernels at the
+    same time."""
     group: str | None = None
     """Members of this group may connect; default: the server's user and root only."""
     devices: Annotated[list[str], Field(min_length=1, max_length=64)] = Field(

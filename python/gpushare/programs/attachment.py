@@ -18,8 +18,35 @@ from gpushare.daemon.client.link import Link
 from gpushare.daemon.settings import PROGRAMS
 
 LOG = logging.getLogger("gpushare.programs")
+MPS_VARIABLES = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")
 PAUSE_S = 0.5
 """Interval between attempts to join a server again, in seconds."""
+
+
+def mps_variables(said: object) -> dict[str, str]:
+    """Of what a server asks to be set, the variables of MPS: others could change what the program does.
+
+    >>> mps_variables({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe", "LD_PRELOAD": "/tmp/b.so"})
+    {'CUDA_MPS_PIPE_DIRECTORY': '/run/a.mps/pipe'}
+    """
+    pairs = said.items() if isinstance(said, Mapping) else ()
+    return {name: value for name, value in pairs if isinstance(value, str) and name in MPS_VARIABLES}
+
+
+def with_share(mps: Mapping[str, str], share: float | None) -> dict[str, str]:
+    """The variables of a program that may use this share of the SMs.
+
+    Raises:
+        InvalidInput: there is a share, and no MPS to keep it.
+
+    >>> with_share({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe"}, 0.3)["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"]
+    '30'
+    """
+    if share is None:
+        return dict(mps)
+    if not mps:
+        raise InvalidInput(f"--sms {share:g}: the server has no MPS for this user; start it with gpushare serve --mps")
+    return {**mps, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(max(1, round(100 * share)))}
 
 
 class Attachment:
@@ -35,6 +62,9 @@ class Attachment:
         DaemonGoneError: there is no server.
         RefusedError: the server refuses the user, or the requested priority or weight.
         InvalidInput: the server schedules no programs.
+
+    Attributes:
+        environment: variables with which the program uses the server's MPS; empty where it has none.
     """
 
     def __init__(
@@ -70,7 +100,8 @@ class Attachment:
         link = Link(*self._where, on_lost=lambda _: self._let_go())
         try:
             application = link.request("application", **self._application)
-            link.request("program", self._page.descriptor, application=application)
+            attached = link.request("program", self._page.descriptor, application=application)
+            self.environment = mps_variables(attached.get("environment"))
         except BaseException:
             link.close()
             raise

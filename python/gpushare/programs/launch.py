@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpushare import _core
@@ -114,6 +114,7 @@ def run_program(
     page: _core.ProgramPage,
     on_start: Callable[[int], None] = lambda _: None,
     look: Callable[[], None] = lambda: None,
+    more_environment: Mapping[str, str] | None = None,
 ) -> EndedProgram:
     """Runs the command until it ends; signals of this process are the program's.
 
@@ -122,6 +123,7 @@ def run_program(
         page: the program's shared page.
         on_start: called with its process id.
         look: called twice a second from then on.
+        more_environment: variables of its environment, besides those of this process.
 
     Raises:
         InvalidInput: there is no such program.
@@ -131,7 +133,8 @@ def run_program(
     with driver_folder() as folder, signals_for_program() as signals:
         began_s = time.monotonic()
         try:
-            running = subprocess.Popen([program, *command[1:]], env=environment(folder, page.descriptor, os.environ))
+            others = {**os.environ, **(more_environment or {})}
+            running = subprocess.Popen([program, *command[1:]], env=environment(folder, page.descriptor, others))
         except OSError as error:
             raise NotRunnableError(f"{command[0]!r} cannot be run: {error.strerror}") from error
         on_start(running.pid)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from gpushare.files.toml_file import Schema
 
 
@@ -12,6 +14,7 @@ class Grant(Schema):
     Attributes:
         hello: id of the client's first message, which the worker answers.
         name: the name that the client gives.
+        program_environment: environment variables for its programs.
     """
 
     hello: int
@@ -24,3 +27,4 @@ class Grant(Schema):
     memory_bytes: int | None
     is_operator: bool
     may_compile: bool
+    program_environment: dict[str, str] = Field(default_factory=dict)

@@ -13,7 +13,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gpushare._core import InvalidInput
@@ -30,6 +30,7 @@ from gpushare.daemon.protocol.peer import Peer, peer_of
 from gpushare.daemon.protocol.wire import Channel, Message, close_all, packed
 from gpushare.daemon.settings import Rights, Settings, rights_of
 from gpushare.daemon.supervisor.listener import Listener
+from gpushare.daemon.supervisor.mps import Mps
 from gpushare.daemon.supervisor.places_by_user import PlacesByUser
 from gpushare.daemon.supervisor.while_used import WhileUsed
 from gpushare.daemon.supervisor.worker_process import WorkerProcess
@@ -64,12 +65,17 @@ class Supervisor:
         self._greetings = PlacesByUser(MOST_GREETINGS, MOST_GREETINGS_OF_USER)
         self._waiting = threading.BoundedSemaphore(MOST_WAITING_CONNECTIONS)
         self._listener = Listener(path, settings.group)
+        self._mps: Mps | None = None
         try:
+            if settings.mps:
+                self._mps = Mps(path)
             self._workers = {
                 device: WorkerProcess(device, settings, log_json, worker_command) for device in settings.devices
             }
         except BaseException:
             self._listener.close()
+            if self._mps is not None:
+                self._mps.close()
             raise
         self._closed = False
         self._use = None if on_unused is None else WhileUsed(on_unused)
@@ -123,6 +129,8 @@ class Supervisor:
         self._listener.close()
         for worker in self._workers.values():
             worker.close()
+        if self._mps is not None:
+            self._mps.close()
 
     def _greet(self, connection: socket.socket, peer: Peer) -> None:
         """Reads the first message, and passes the connection to a worker or sends the reason for a refusal."""
@@ -133,7 +141,7 @@ class Supervisor:
             number = number_of(message)
             hello = hello_in(message)
             rights = rights_of(peer, self._settings, os.getuid())
-            self._hand_over(connection, hello, packed_grant(number, hello, peer, rights))
+            self._hand_over(connection, hello, packed_grant(number, hello, peer, rights, self._environment_for(peer)))
         except (ProtocolError, InvalidInput, RefusedError) as error:
             LOG.warning("a connection was refused: %s", error)
             _refuse(channel, number, error)
@@ -144,6 +152,10 @@ class Supervisor:
             LOG.info("a connection ended during its setup: %s", error)
         finally:
             connection.close()  # this process's copy
+
+    def _environment_for(self, peer: Peer) -> dict[str, str]:
+        """Of its programs. An MPS serves one user at a time."""
+        return self._mps.environment if self._mps is not None and peer.uid == os.getuid() else {}
 
     def _heard(self, connection: socket.socket, channel: Channel, peer: Peer) -> Message:
         """The first message; afterwards the connection no longer counts as silent."""
@@ -185,7 +197,9 @@ def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event
             return
 
 
-def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes:
+def packed_grant(
+    number: int, hello: Hello, peer: Peer, rights: Rights, program_environment: Mapping[str, str] | None = None
+) -> bytes:
     """The grant as a worker reads it: a map in msgpack."""
     grant = Grant(
         hello=number,
@@ -198,6 +212,7 @@ def packed_grant(number: int, hello: Hello, peer: Peer, rights: Rights) -> bytes
         memory_bytes=rights.memory_bytes,
         is_operator=rights.is_operator,
         may_compile=rights.may_compile,
+        program_environment=dict(program_environment or {}),
     )
     return packed(grant.model_dump())[4:]
 

@@ -8,10 +8,11 @@ import os
 from gpushare._core import InvalidInput
 from gpushare.daemon.protocol.limits import MOST_PROGRAMS
 from gpushare.daemon.protocol.messages import AttachProgram
+from gpushare.daemon.protocol.wire import Message
 from gpushare.daemon.worker.served_client import ServedClient, descriptor_in
 
 
-def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> bool:
+def attach(client: ServedClient, request: AttachProgram, _number: int, descriptors: list[int]) -> Message:
     """Attaches a program as the application; its shared page comes with the message."""
     application = client.applications[request.application]
     session = client.worker.session.programs
@@ -22,4 +23,4 @@ def attach(client: ServedClient, request: AttachProgram, _number: int, descripto
         client.programs.append(session.attach(application.application, page))
     finally:
         os.close(page)
-    return True
+    return {"environment": client.grant.program_environment}

@@ -14,7 +14,7 @@ import pytest
 from messages import assert_names
 
 from gpushare.clash import OTHER, OWN, warn_of_clash
-from gpushare.doctor import clash
+from gpushare.doctor import installation
 from gpushare.doctor.finding import State
 
 FILES = {"__init__.py": "import gpushare.policy\n", "policy.py": "x = 1\n", "devices/h100.toml": "sms = 132\n"}
@@ -28,7 +28,7 @@ def digest(text):
 def site(tmp_path, monkeypatch):
     """A folder as pip would leave it, with a package of three files, which the checks take for this one."""
     install(tmp_path, OWN, "0.1.0", FILES)
-    monkeypatch.setattr(clash, "PACKAGE", tmp_path / "gpushare")
+    monkeypatch.setattr(installation, "PACKAGE", tmp_path / "gpushare")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     return tmp_path
 
@@ -47,7 +47,7 @@ def install(site, name, version, files):
 
 
 def found():
-    (finding,) = clash.check()
+    (finding,) = installation.check()
     return finding
 
 
@@ -96,7 +96,7 @@ def test_the_sources_are_no_clash(site, monkeypatch):
 
 
 def test_an_import_beside_the_other_warns(tmp_path):
-    source = Path(clash.__file__).parents[1]
+    source = Path(installation.__file__).parents[1]
     (tmp_path / "gpushare").symlink_to(source)
     (tmp_path / "gpushare-3.2.egg-info").write_text("")
     code = "import sys, pathlib; import gpushare.clash as c; c.warn_of_clash(pathlib.Path(sys.argv[1]))"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gpushare.backends.cuda.device import is_cuda
-from gpushare.doctor import clash, driver, host, measuring, packages, settings, simulator, toolchain
+from gpushare.doctor import driver, host, installation, measuring, packages, settings, simulator, toolchain
 from gpushare.doctor.finding import Finding, State
 from gpushare.doctor.gpu_probe import probe
 
@@ -64,7 +64,7 @@ def _checks() -> dict[str, Callable[[], list[Finding]]]:
         "Measuring": measuring.check,
         "Host": host.check,
         "Settings": settings.check,
-        "Installation": clash.check,
+        "Installation": installation.check,
         "Packages": packages.check,
     }
 

@@ -109,5 +109,5 @@ def test_an_import_beside_the_other_warns(tmp_path):
 def test_doctor_reports_it(call, site):
     install(site, OTHER, "3.2", {"client.py": ""})
     document = json.loads(call("doctor", "--json", code=4).stdout)
-    (finding,) = (each for each in document["findings"] if each["name"] == clash.INSTALLATION)
+    (finding,) = (each for each in document["findings"] if each["name"] == installation.INSTALLATION)
     assert finding["state"] == "broken"

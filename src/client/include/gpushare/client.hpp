@@ -3,11 +3,14 @@
 // kernels given as CUDA C++, PTX or machine code. The process that uses it needs neither CUDA nor Python.
 //
 // Any thread may call any method of any object, also at the same time; an object that is moved, assigned or destroyed
-// must not be in use. An object keeps its connection open, and the connection closes with the last of them.
+// must not be in use. Objects keep their connection open, which closes with the last of them.
 //
 // The applications of a process run side by side, each of them one launch after the other. Copies are ordered among
 // themselves, but not with launches: wait for a copy before the launch that reads it, and for the job before the copy
 // of its results.
+//
+// Only the Python client repeats lost work by itself, sets variables of kernels, shares memory with other libraries,
+// and brings models for simulated devices.
 #pragma once
 
 #include <array>
@@ -129,13 +132,13 @@ struct Options {
   std::chrono::nanoseconds memory_patience = std::chrono::minutes(1);  ///< for memory in use; at most ten minutes
 };
 
-/// What a policy knows of an application. The meanings are those of the Python package.
+/// What a policy knows of an application.
 struct Terms {
-  int priority = 0;  ///< larger is more urgent, for policies with priorities
-  double weight = 1;
-  std::optional<std::chrono::nanoseconds> deadline{};
-  std::optional<double> min_speed{};  ///< as a fraction of the speed alone
-  std::optional<std::chrono::nanoseconds> latency{};
+  int priority = 0;                                    ///< larger is more urgent, for policies with priorities
+  double weight = 1;                                   ///< of its share, under `fair`, `mix` and `auto`
+  std::optional<std::chrono::nanoseconds> deadline{};  ///< its end, after its first launch
+  std::optional<double> min_speed{};                   ///< beside others, as a fraction of that alone
+  std::optional<std::chrono::nanoseconds> latency{};   ///< the end of each launch, after its submission
 };
 
 /// How a kernel is compiled.
@@ -161,7 +164,7 @@ class PinnedMemory {
   PinnedMemory& operator=(PinnedMemory&&) noexcept;
   ~PinnedMemory();
 
-  std::span<std::byte> bytes() const;
+  std::span<std::byte> bytes() const;  ///< all of it
   /// The same as values of a type; a rest is left out.
   template <typename T>
   std::span<T> as() const {
@@ -225,13 +228,17 @@ class Memory {
 /// fit. It refers to what it was made of.
 class Argument {
  public:
+  /// The address of the first byte.
   Argument(const Memory& memory) : Argument(memory, 0) {}
   /// The address of a byte inside.
   Argument(const Memory& memory, std::size_t offset);
+  /// A pointer to nothing.
   Argument(std::nullptr_t) : kind_(Kind::Null) {}
+  /// A whole number or a truth value.
   template <std::integral Number>
   Argument(Number value)
       : kind_(std::is_signed_v<Number> ? Kind::Signed : Kind::Unsigned), bits_(static_cast<std::uint64_t>(value)) {}
+  /// A floating-point number.
   template <std::floating_point Number>
   Argument(Number value) : kind_(Kind::Float), number_(static_cast<double>(value)) {}
   /// A structure, or any other type, whose bytes are those of the parameter.
@@ -263,7 +270,7 @@ class Kernel {
   Kernel& operator=(Kernel&&) noexcept;
   ~Kernel();
 
-  const std::string& name() const;
+  const std::string& name() const;  ///< as it was given
   /// Compiles it now, if it has not been compiled. Throws CompileError.
   void load();
 
@@ -286,7 +293,7 @@ class Job {
   void wait();
   /// False: it has not ended in this time, and goes on.
   bool wait_for(std::chrono::nanoseconds timeout);
-  /// Whether it has ended. Throws as wait() does.
+  /// Whether it has ended. Throws as `wait` does.
   bool done() { return wait_for(std::chrono::nanoseconds(0)); }
 
  private:
@@ -298,7 +305,7 @@ class Job {
 /// A stream of launches, which the server schedules against others. It ends with the session, or when it is cancelled.
 class Application {
  public:
-  const std::string& name() const;
+  const std::string& name() const;  ///< without the number that the server appends
   /// Submits a launch and returns at once. The first one of a kernel with a block waits for its compilation. Throws
   /// CompileError, or InvalidInput for an argument that does not fit.
   Job launch(const Kernel& kernel, const Geometry& geometry, std::initializer_list<Argument> arguments) {
@@ -328,8 +335,9 @@ class Session {
   Application application(std::string_view name, const Terms& terms = {});
   /// Waits for memory that others use, for Options::memory_patience. Throws TimeoutError.
   Memory allocate(std::size_t bytes);
+  /// Allocates pinned memory of this process.
   PinnedMemory pin(std::size_t bytes);
-  /// A kernel of CUDA C++ or PTX. The name may be an expression such as "saxpy<float>".
+  /// A kernel of CUDA C++ or PTX. The name may be an expression such as `saxpy<float>`.
   Kernel kernel(std::string_view source, std::string_view name, const KernelOptions& options = {});
   /// A kernel of machine code.
   Kernel cubin(std::span<const std::byte> code, std::string_view name, const KernelOptions& options = {});
@@ -343,5 +351,5 @@ class Session {
   std::chrono::nanoseconds memory_patience_;
 };
 
-}  // namespace gnu::visibility("default")]]client
+}  // namespace client
 }  // namespace gpushare

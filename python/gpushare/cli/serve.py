@@ -82,7 +82,7 @@ def serve(
     permit_many()
     on_unused = partial(os.kill, os.getpid(), signal.SIGTERM) if while_used else None
     supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)
-    signal.signal(signal.SIGTERM, _end)
+    signal.signal(signal.SIGTERM, end_serving)
     try:
         supervisor.start()
         supervisor.serve()
@@ -90,6 +90,10 @@ def serve(
         supervisor.close()
 
 
-def _end(*_: Any) -> None:
-    """Handles SIGTERM as Ctrl-C, without a failure."""
-    raise click.exceptions.Exit(0)
+def end_serving(*_: Any) -> None:
+    """Handles SIGTERM as Ctrl-C, without a failure.
+
+    Raises:
+        SystemExit: always. click's Exit is a RuntimeError, which the server survives where it starts a thread.
+    """
+    raise SystemExit(0)

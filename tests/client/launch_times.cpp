@@ -23,17 +23,18 @@ std::string content_of(const char* path) {
 
 int main(int count, char** arguments) {
   using Clock = std::chrono::steady_clock;
-  if (count != 4) {
-    std::fprintf(stderr, "launch_times SOURCE NAME COUNT\n");
+  if (count != 5) {
+    std::fprintf(stderr, "launch_times SOURCE NAME BLOCK COUNT\n");
     return 2;
   }
   gs::Session session;
   gs::Application application = session.application("C++");
   const gs::Kernel kernel = session.kernel(content_of(arguments[1]), arguments[2]);
   gs::Memory values = session.allocate(32 * sizeof(float));
-  const auto launch = [&] { return application.launch(kernel, {.grid = 1, .block = 32}, {values, 1.0F, 32}); };
+  const gs::Extent block(static_cast<std::uint32_t>(std::strtoul(arguments[3], nullptr, 10)));
+  const auto launch = [&] { return application.launch(kernel, {.grid = 1, .block = block}, {values, 1.0F, 32}); };
   for (int warm_up = 0; warm_up < 100; ++warm_up) launch().wait();
-  std::vector<Clock::duration> times(std::strtoul(arguments[3], nullptr, 10));
+  std::vector<Clock::duration> times(std::strtoul(arguments[4], nullptr, 10));
   for (auto& each : times) {
     const auto began = Clock::now();
     launch().wait();

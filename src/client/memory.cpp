@@ -70,12 +70,12 @@ void Memory::read(void* to, std::size_t bytes, std::size_t offset) const {
 PendingCopy Memory::begin_write(const PinnedMemory& from, std::size_t bytes, std::size_t from_offset,
                                 std::size_t offset) {
   const Answer answer = begun("write", live(allocation_), offset, from.block_, from_offset, bytes);
-  return PendingCopy(std::make_unique<Reply>(from.block_, answer));
+  return PendingCopy(std::make_unique<Reply>(Reply{from.block_, answer}));
 }
 
 PendingCopy Memory::begin_read(PinnedMemory& to, std::size_t bytes, std::size_t to_offset, std::size_t offset) const {
   const Answer answer = begun("read", live(allocation_), offset, to.block_, to_offset, bytes);
-  return PendingCopy(std::make_unique<Reply>(to.block_, answer));
+  return PendingCopy(std::make_unique<Reply>(Reply{to.block_, answer}));
 }
 
 PinnedMemory::PinnedMemory(std::shared_ptr<PinnedBlock> block) : block_(std::move(block)) {}

@@ -92,7 +92,7 @@ class DaemonGoneError : public Error {
 };
 
 /// The process that held the GPU has ended, and another one is being started. The session and all that was made by it
-/// are lost: open another session, and submit again.
+/// are lost: open another session, and submit again. A session that is opened while the process ends is lost, too.
 class WorkerLostError : public DaemonGoneError {
  public:
   using DaemonGoneError::DaemonGoneError;

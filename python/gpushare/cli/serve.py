@@ -82,7 +82,7 @@ def serve(
     permit_many()
     on_unused = partial(os.kill, os.getpid(), signal.SIGTERM) if while_used else None
     supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)
-    signal.signal(signal.SIGTERM, end_serving)
+    signal.signal(signal.SIGTERM, _end)
     try:
         supervisor.start()
         supervisor.serve()
@@ -90,7 +90,7 @@ def serve(
         supervisor.close()
 
 
-def end_serving(*_: Any) -> None:
+def _end(*_: Any) -> None:
     """Handles SIGTERM as Ctrl-C, without a failure.
 
     Raises:

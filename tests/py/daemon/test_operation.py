@@ -16,7 +16,7 @@ import pytest
 from messages import assert_names, raises_naming
 
 import gpushare as gs
-from gpushare.cli.serve import end_serving
+from gpushare.cli.serve import _end
 from gpushare.daemon.client.session import DaemonSession
 from gpushare.daemon.logs import JsonLines
 from gpushare.daemon.worker.history import History, Look
@@ -254,7 +254,7 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
 def test_sigterm_raises_no_error():
     """The server survives errors where it takes connections, and a signal may come there."""
     with pytest.raises(SystemExit) as raised:
-        end_serving()
+        _end()
     assert not isinstance(raised.value, Exception)
     assert raised.value.code == 0
 

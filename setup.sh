@@ -32,6 +32,7 @@ missing_packages() {
     has_header gtest/gtest.h || echo libgtest-dev
     has_header gmock/gmock.h || echo libgmock-dev
     has_header benchmark/benchmark.h || echo libbenchmark-dev
+    has_header nlohmann/json.hpp || echo nlohmann-json3-dev
   fi
 }
 

@@ -90,7 +90,7 @@ stage_stubs() { # _core.pyi matches the compiled module
   fi
 }
 
-cpp_sources() { find src tests tools benchmarks -name '*.[ch]pp' -print0; }
+cpp_sources() { find src tests tools benchmarks docs -name '*.[ch]pp' -print0; }
 
 stage_format() { # ruff format and clang-format
   ensure_test_tools
@@ -142,11 +142,11 @@ stage_standin() { # all tests of tests/py/gpu on the stand-in GPU, which takes m
   GPUSHARE_STAND_IN_ALL=1 python -m pytest -q tests/py/test_on_stand_in.py
 }
 
-stage_soak() { # the server: 1200 kills at random, 64 clients for a minute, new kernels for ten minutes (half an hour)
+stage_soak() { # the server: 2200 kills at random, 64 clients for a minute, new kernels for ten minutes (half an hour)
   ensure_installed test
   GPUSHARE_KILLS=1000 GPUSHARE_CLIENT_SECONDS=60 GPUSHARE_KERNEL_SECONDS=300 GPUSHARE_PROGRAM_KILLS=200 \
-    python -m pytest -q -s --timeout 3600 tests/py/daemon/test_kills.py tests/py/daemon/test_many_clients.py \
-    tests/py/daemon/test_new_kernels.py tests/py/test_program_run.py
+    python -m pytest -q -s --timeout 3600 tests/py/daemon/test_kills.py tests/py/daemon/test_cpp_client.py \
+    tests/py/daemon/test_many_clients.py tests/py/daemon/test_new_kernels.py tests/py/test_program_run.py
 }
 
 stage_doctests() { # the examples in the docstrings

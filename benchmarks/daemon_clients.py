@@ -5,7 +5,9 @@
 in wall-clock time. Submissions: all clients submit tiny kernels as fast as possible, at the same time, until all have
 ended; a burst is the number that each may have in flight. Latency: one launch at a time, from before ``submit`` until
 ``result`` has returned, through the server and in a session of this process, and the difference of the two. Memory:
-growth of the server's processes with clients that have launched once and are idle.
+growth of the server's processes with clients that have launched once and are idle. ``--cpp build/client/programs``,
+which tests/py/daemon/test_cpp_client.py builds, measures only the latency: that of the Python and of the C++ client, in
+turns.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 
 import gpushare as gs
+from gpushare.suite import KERNELS
 
 CUDA = "__global__ void tiny(float* x, float by, int count) { if (threadIdx.x < count) x[threadIdx.x] *= by; }"
 MODEL = gs.KernelModel("tiny", threads=32, latency_ns=2_000)
@@ -39,13 +42,13 @@ def tiny_kernel(device: str) -> gs.Kernel | gs.KernelModel:
     return MODEL if device.startswith("sim:") else gs.Kernel(CUDA, "tiny")
 
 
-def warmed_up(session: Any, device: str) -> Any:
+def warmed_up(session: Any, device: str, kernel: gs.Kernel | None = None, block: int = 32) -> Any:
     """A function that submits a launch; the first ones have ended."""
-    kernel, application = tiny_kernel(device), session.application(f"client {os.getpid()}")
+    launched, application = kernel or tiny_kernel(device), session.application(f"client {os.getpid()}")
     arguments = [session.zeros(32), 1.0, 32]
 
     def submit() -> Any:
-        return application.submit(kernel, grid=1, block=32, args=arguments)
+        return application.submit(launched, grid=1, block=block, args=arguments)
 
     for _ in range(100):
         submit().result(PATIENCE_S)
@@ -95,9 +98,9 @@ def submissions(path: pathlib.Path, device: str, clients: int, launches: int) ->
     }
 
 
-def latencies_us(session: Any, device: str, samples: int, pause_s: float) -> np.ndarray:
+def latencies_us(session: Any, device: str, samples: int, pause_s: float, *kernel: Any) -> np.ndarray:
     """Times from before a submission until its end is known."""
-    submit = warmed_up(session, device)
+    submit = warmed_up(session, device, *kernel)
     times = []
     for _ in range(samples):
         if pause_s > 0:
@@ -139,6 +142,31 @@ def idle_memory(server: Server, device: str, clients: int) -> dict[str, float]:
     return {"idle_clients": clients, "server_mb": before / 1e6, "kb_per_idle_client": (after - before) / clients / 1e3}
 
 
+ROUNDS = 10
+
+
+def beside_cpp(path: pathlib.Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Quantiles of the Python and of the C++ client, which launch the same kernel in turns, as processes alone."""
+    on_simulator = options.device.startswith("sim:")  # where only kernels with profiles can be launched, and no models
+    kernel = gs.Kernel(KERNELS["triad"].source_path, "triad") if on_simulator else gs.Kernel(CUDA, "tiny")
+    source = path.with_name("kernel.cu")
+    source.write_text(kernel.text)
+    block, samples = 256 if on_simulator else 32, str(options.samples // ROUNDS)
+    line = [f"{options.cpp}/launch_times", source, kernel.name, str(block), samples]
+    times: dict[str, list[float]] = {"Python": [], "C++": []}
+    for _ in range(ROUNDS):
+        with gs.connect(path) as session:
+            times["Python"] += latencies_us(session, options.device, int(samples), 0, kernel, block).tolist()
+        environment = os.environ | {"GPUSHARE_SOCKET": str(path)}
+        said = subprocess.run(line, check=True, capture_output=True, text=True, env=environment).stdout
+        times["C++"] += [int(each) / 1e3 for each in said.split()]
+    shares = {"p10": 10, "median": 50, "p90": 90, "p99": 99}
+    return [
+        {"client": client} | {f"{name}_us": float(np.percentile(of_client, share)) for name, share in shares.items()}
+        for client, of_client in times.items()
+    ]
+
+
 class Server:
     """``gpushare serve`` as a process."""
 
@@ -177,6 +205,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="gpushare") as folder:
         server = Server(options.device, options.policy, folder)
         try:
+            if options.cpp is not None:
+                return found | {"clients": beside_cpp(server.path, options)}
             for clients in (int(each) for each in options.clients.split(",")):
                 found["submissions"].append(submissions(server.path, options.device, clients, options.launches))
             for pause_s in (0.0, 0.0005):
@@ -190,10 +220,16 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 def print_tables(found: dict[str, Any]) -> None:
     """Prints Markdown tables."""
     print(f"Device {found['device']}, policy {found['policy']}, {found['processors']} processors.\n")
-    for rows in (found["submissions"], found["latency"], found["memory"]):
+    for rows in (found.get(name) for name in ("submissions", "latency", "memory", "clients")):
+        if not rows:
+            continue
         print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
         for row in rows:
-            print("| " + " | ".join(f"{value:.1f}" for value in row.values()) + " |")
+            print(
+                "| "
+                + " | ".join(f"{each:.1f}" if isinstance(each, float | int) else each for each in row.values())
+                + " |"
+            )
         print()
 
 
@@ -206,6 +242,7 @@ def main() -> None:
     parser.add_argument("--launches", type=int, default=20_000, help="launches of each client (default 20000)")
     parser.add_argument("--samples", type=int, default=3_000, help="samples of the latency (default 3000)")
     parser.add_argument("--idle", type=int, default=64, help="idle clients, for their memory (default 64)")
+    parser.add_argument("--cpp", metavar="FOLDER", help="measure the latency beside that of the C++ client")
     parser.add_argument("--json", metavar="FILE", help="also write the results to this file")
     parser.add_argument("--client", help=argparse.SUPPRESS)
     parser.add_argument("--in-process", type=float, help=argparse.SUPPRESS)

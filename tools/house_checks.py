@@ -139,7 +139,7 @@ def crowded_folders() -> Check:
 
 def repeated_type_names() -> Check:
     """Type names that are defined more than twice: such a name says of nothing what it is."""
-    defined = re.compile(r"^\s*(?:struct|class) (\w+)\b[^;]*\{", re.MULTILINE)
+    defined = re.compile(r"^\s*(?:struct|class) (?:\w+::)*(\w+)\b[^;]*\{", re.MULTILINE)
     names = Counter(name for path in cpp() for name in defined.findall(text(path)))
     repeated = [f"{name}: {count}" for name, count in names.most_common() if count > 2]
     return Check("type names defined more than twice", len(repeated), 0, tuple(repeated))

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/job_reply.hpp"
+#include "daemon/job_status.hpp"
 
 namespace gpushare::daemon {
 

@@ -4,6 +4,8 @@
 import os
 import pathlib
 
+import pytest
+
 ROOT = pathlib.Path(__file__).parents[2]
 LIBRARY = "libgpushare_stand_in_gpu.so"
 BUILD = "cmake --preset release && cmake --build --preset release --target gpushare_stand_in_gpu"
@@ -14,6 +16,15 @@ def library():
     named = os.environ.get("GPUSHARE_STAND_IN_LIBRARY")
     built = [pathlib.Path(named)] if named else list(ROOT.glob(f"build/*/{LIBRARY}"))
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
+
+
+def require_library():
+    """Skips the test where there is none, or fails where all tests have to run."""
+    if library() is None:
+        words = f"{LIBRARY} was not built: {BUILD}"
+        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
+            pytest.fail(words, pytrace=False)
+        pytest.skip(words)
 
 
 def use(log):

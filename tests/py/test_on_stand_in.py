@@ -26,10 +26,7 @@ LONGEST_S = 1500
 
 @pytest.fixture
 def environment(tmp_path, tmp_path_factory):
-    if stand_in_gpu.library() is None:
-        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
-            pytest.fail(f"{stand_in_gpu.LIBRARY} was not built: {stand_in_gpu.BUILD}", pytrace=False)
-        pytest.skip(f"{stand_in_gpu.LIBRARY} was not built: {stand_in_gpu.BUILD}")
+    stand_in_gpu.require_library()
     folders = [str(pathlib.Path(gpushare.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, folders)),

@@ -14,6 +14,7 @@ import pytest
 from messages import assert_names
 
 import gpushare as gs
+from gpushare.cli.serve import _end
 from gpushare.daemon.client.session import DaemonSession
 from gpushare.daemon.logs import JsonLines
 from gpushare.daemon.worker.history import History, Look
@@ -208,6 +209,14 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
     assert any(json.loads(line)["message"].startswith("live page: http://localhost:") for line in said)
     assert {json.loads(line)["level"] for line in said if line.startswith("{")} <= {"info", "warning"}
     assert "Traceback" not in "".join(said)
+
+
+def test_sigterm_raises_no_error():
+    """The server survives errors where it takes connections, and a signal may come there."""
+    with pytest.raises(SystemExit) as raised:
+        _end()
+    assert not isinstance(raised.value, Exception)
+    assert raised.value.code == 0
 
 
 @pytest.mark.parametrize(

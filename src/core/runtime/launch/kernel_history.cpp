@@ -56,7 +56,7 @@ double KernelHistory::Times::difference(const PerBlock& time) const {
 }
 
 std::optional<Duration> KernelHistory::block_time(KernelId kernel) const {
-  const Kernel* known = kernels_.peek(kernel);
+  const KnownKernel* known = kernels_.peek(kernel);
   return known == nullptr ? std::nullopt : known->block_time;
 }
 
@@ -67,20 +67,20 @@ std::optional<Duration> KernelHistory::expected_time(KernelId kernel, std::int64
 }
 
 void KernelHistory::as_predicted(KernelId kernel) {
-  if (Kernel* known = kernels_.find(kernel)) known->is_mispredicted = false;
+  if (KnownKernel* known = kernels_.find(kernel)) known->is_mispredicted = false;
 }
 
 bool KernelHistory::is_mispredicted(KernelId kernel) const {
-  const Kernel* known = kernels_.peek(kernel);
+  const KnownKernel* known = kernels_.peek(kernel);
   return known != nullptr && known->is_mispredicted;
 }
 
-const KernelHistory::BothModes* KernelHistory::find(const Kernel& kernel, std::size_t sms) {
+const KernelHistory::BothModes* KernelHistory::find(const KnownKernel& kernel, std::size_t sms) {
   const auto found = std::ranges::find(kernel.by_sms, sms, &BothModes::sms);
   return found == kernel.by_sms.end() ? nullptr : &*found;
 }
 
-KernelHistory::BothModes& KernelHistory::find_or_add(Kernel& kernel, std::size_t sms) {
+KernelHistory::BothModes& KernelHistory::find_or_add(KnownKernel& kernel, std::size_t sms) {
   auto found = std::ranges::find(kernel.by_sms, sms, &BothModes::sms);
   if (found == kernel.by_sms.end()) {
     if (kernel.by_sms.size() == remembered_sm_counts) kernel.by_sms.pop_back();
@@ -125,7 +125,7 @@ void KernelHistory::plan_trials(BothModes& modes, ExecutionMode mode) const {
 }
 
 bool KernelHistory::original_may_be_faster(KernelId kernel, std::size_t sms, bool may_try_again) const {
-  const Kernel* known = kernels_.peek(kernel);
+  const KnownKernel* known = kernels_.peek(kernel);
   const BothModes* modes = known == nullptr ? nullptr : find(*known, sms);
   if (modes == nullptr || modes->as_workers.launches() <= static_cast<int>(enough_launches)) return false;
   if (modes->unsteady_for > 0 || !modes->as_original.are_known()) return true;

@@ -89,7 +89,7 @@ class KernelHistory {
     int trials_left = 0;      // launches in the other mode, to see whether its times still hold
     bool trial_is_original = false;
   };
-  struct Kernel {
+  struct KnownKernel {
     std::optional<Duration> block_time;
     bool is_mispredicted = false;
     std::vector<BothModes> by_sms;  // the last used one first
@@ -98,12 +98,12 @@ class KernelHistory {
   /// By their times, where both modes are known.
   bool original_is_chosen(const BothModes& modes) const;
   void plan_trials(BothModes& modes, ExecutionMode mode) const;
-  static const BothModes* find(const Kernel& kernel, std::size_t sms);
-  static BothModes& find_or_add(Kernel& kernel, std::size_t sms);
+  static const BothModes* find(const KnownKernel& kernel, std::size_t sms);
+  static BothModes& find_or_add(KnownKernel& kernel, std::size_t sms);
 
   double clearly_less_;
   double differs_from_;
-  LruCache<KernelId, Kernel> kernels_{4096};
+  LruCache<KernelId, KnownKernel> kernels_{4096};
 };
 
 }  // namespace gpushare

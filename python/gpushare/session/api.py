@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
+from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
 from gpushare.session.job import DEFAULT_TIMEOUT_S
+
+FINISHED = "the session has been finished: open another one"
 
 
 class SessionApi(ABC):
@@ -19,6 +25,9 @@ class SessionApi(ABC):
     :class:`gpushare.Session` is one whose applications are of this process, :func:`gpushare.connect` returns one whose
     device belongs to a server, which shares it with other processes.
 
+    A session opens its device, or connects to its server, when it is made. Where an event loop of asyncio runs it does
+    so in ``async with``, in another thread, so that the loop is not blocked; or at its first use.
+
     Attributes:
         device: the device of the session.
         policy: the present policy.
@@ -26,6 +35,34 @@ class SessionApi(ABC):
 
     device: Any
     policy: Any
+    _made_by_open: tuple[str, ...]
+    """Attributes that exist once it is open; the first is set last."""
+
+    def __init__(self) -> None:
+        self._opening = threading.RLock()
+        self._finished = False
+        if not in_event_loop():
+            self._open_once()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Opens the device or connects, and sets the attributes of ``_made_by_open``."""
+
+    @property
+    def _is_open(self) -> bool:
+        return self._made_by_open[0] in self.__dict__
+
+    def _open_once(self) -> None:
+        with self._opening:
+            if not self._is_open:
+                require(not self._finished, FINISHED)
+                self._open()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._made_by_open or "_opening" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self._open_once()
+        return self.__dict__[name]
 
     @property
     @abstractmethod
@@ -121,9 +158,31 @@ class SessionApi(ABC):
         """Ends the session without waiting: what runs stops at the next block boundary."""
 
     def __enter__(self) -> Self:
+        self._open_once()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> Self:
+        await _in_thread(self._open_once)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await _in_thread(self.close)
+
+
+def in_event_loop() -> bool:
+    """Whether this thread runs an event loop of asyncio."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
+
+
+async def _in_thread(act: Callable[[], None]) -> None:
+    import asyncio  # an event loop has imported it
+
+    await asyncio.to_thread(act)

@@ -24,10 +24,11 @@ from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name, require_open_ordering
 from gpushare.results.run import Run
-from gpushare.session.api import SessionApi
+from gpushare.session.api import FINISHED, SessionApi
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
+from gpushare.session.job_watcher import JobWatcher
 from gpushare.session.run import begun_work, decided_by
 
 
@@ -65,6 +66,8 @@ class Session(SessionApi):
     ['triad']
     """
 
+    _made_by_open = ("_core", "_on", "_watcher", "device")
+
     def __init__(
         self,
         device: str | Path | Device = "cuda:0",
@@ -82,18 +85,26 @@ class Session(SessionApi):
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self._on = backend_named(chosen(device, "cuda:0")).session_device(speed)
-        self.device = self._on.device
+        self._chosen = chosen(device, "cuda:0"), speed
         self.policy = policy
         self._ordering = ordering
         self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
         self._keeps_record = keeps_record
-        self._core = self._on.open(owned, ordering, keeps_record=keeps_record)
+        self._first_policy = owned
         self._applications: list[SessionApplication] = []
         self._jobs = UnfinishedJobs()
-        self._finished = False
         self._lock = threading.Lock()
+        super().__init__()
+
+    @override
+    def _open(self) -> None:
+        device, speed = self._chosen
+        self._on = backend_named(device).session_device(speed)
+        self.device = self._on.device
+        core = self._on.open(self._first_policy, self._ordering, keeps_record=self._keeps_record)
+        self._watcher = JobWatcher(core)
+        self._core = core
         ends_here(self)
 
     @property
@@ -212,12 +223,15 @@ class Session(SessionApi):
         return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1
 
     def _require_open(self) -> None:
-        self._core.require_other_thread()
-        require(not self._finished, "the session has been finished: open another one")
+        if self._is_open:
+            self._core.require_other_thread()
+        require(not self._finished, FINISHED)
 
     @override
     def close(self) -> None:
         was_finished, self._finished = self._finished, True
+        if not self._is_open:
+            return
         self._core.close()  # also where another thread waits in finish()
         if was_finished:
             self._on.check()

@@ -11,7 +11,6 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.daemon.supervisor.worker_process import COMMAND
 
 DEVICE = "sim:h100"
 PATIENCE_S = 60
@@ -23,21 +22,9 @@ SHORT = gs.KernelModel("short", threads=128, latency_ns=20_000)
 TRIAD = gs.Launch.of_suite("triad", "small")
 
 
-@pytest.fixture(scope="module")
-def real_server(tmp_path_factory, start_server):
-    """With a worker as it is."""
-    with start_server(worker=COMMAND, policy="even") as path:
-        yield path
-
-
-@pytest.fixture(params=["in process", "through the server"])
-def session(request):
-    if request.param == "in process":
-        with gs.Session(DEVICE, "even", highest_priority=0) as session:
-            yield session
-    else:
-        with gs.connect(request.getfixturevalue("real_server")) as session:
-            yield session
+@pytest.fixture
+def session(session_of_either_kind):
+    return session_of_either_kind
 
 
 def submit(application, kernel=SHORT, blocks=8, args=()):

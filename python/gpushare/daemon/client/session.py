@@ -47,9 +47,16 @@ class DaemonSession(SessionApi):
     uses it gets its own connection; arrays, applications' jobs and jobs stay with the process that made them.
     """
 
+    _made_by_open = ("_connection",)
+
     def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
-        self._connection = Connection(path, device, trusted_uids, patience_s)
+        self._where = path, device, trusted_uids, patience_s
         self._names: set[str] = set()
+        super().__init__()
+
+    @override
+    def _open(self) -> None:
+        self._connection = Connection(*self._where)
 
     @property
     def device(self) -> str:
@@ -189,7 +196,9 @@ class DaemonSession(SessionApi):
 
     @override
     def close(self) -> None:
-        self._connection.close()
+        self._finished = True
+        if self._is_open:
+            self._connection.close()
 
     def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool, shared: bool) -> ArrayState:
         require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")

@@ -36,6 +36,7 @@ from gpushare.kernels.transform import make_preemptible
 from gpushare.model.devices import device_names
 from gpushare.model.host_pace import HostPace
 from gpushare.model.kernel_model import KernelModel
+from gpushare.model.load import load
 from gpushare.model.merged_workloads import together
 from gpushare.model.workload import Application, Copy, Launch, Workload, bundled_workload
 from gpushare.policy import Plan, Policy
@@ -90,6 +91,7 @@ __all__ = [
     "connect",
     "device",
     "device_names",
+    "load",
     "make_preemptible",
     "policies",
     "profile_of",

@@ -17,6 +17,7 @@ from gpushare.backends.baselines import require_known_policy
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.simulation import LARGEST_SEED
 from gpushare.checks import number, require, whole
+from gpushare.model.load import AnyWorkload, all_loaded
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
 from gpushare.profiling.missing import profile_before_runs
@@ -45,7 +46,7 @@ def policies() -> PolicyTable:
 
 
 def compare(
-    workload: Workload | Sequence[Workload],
+    workload: AnyWorkload | Iterable[AnyWorkload],
     policies: Iterable[str | Policy] | None = None,
     *,
     device: str | Path | Device = "auto",
@@ -60,7 +61,8 @@ def compare(
     """Runs every workload under every policy and returns all runs.
 
     Args:
-        workload: one workload, or several.
+        workload: one workload, or several; a text is a file's path or a bundled workload's name
+            (:func:`gpushare.load`).
         policies: names of built-in policies and instances of :class:`gpushare.Policy`, in the order of the tables;
             default: all built-in policies. On a GPU also ``hardware-serial``, ``hardware-streams``,
             ``hardware-priority`` and ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An
@@ -97,7 +99,7 @@ def compare(
     >>> list(result.metrics().index)
     ['fifo', 'srtf']
     """
-    workloads = [workload] if isinstance(workload, Workload) else listed(workload, "workloads")
+    workloads = all_loaded(workload)
     contenders = with_baseline(policies, baseline)
     require_usable(workloads, contenders, repeats, seed)
     require_executor(executor)
@@ -194,8 +196,6 @@ def require_usable(workloads: list[Workload], contenders: list[str | Policy], re
     require(len(contenders) > 0, "compare needs at least one policy")
     whole("repeats", repeats, 1, 1_000_000)
     whole("seed", seed, 0, LARGEST_SEED - repeats)
-    for each in workloads:
-        require(isinstance(each, Workload), f"a workload must be a gpushare.Workload, got {each!r}")
     names = []
     for contender in contenders:
         if isinstance(contender, str):

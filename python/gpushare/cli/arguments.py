@@ -18,7 +18,6 @@ from gpushare.backends.baselines import require_known_policy
 from gpushare.checks import did_you_mean, number, require
 from gpushare.cli.completion import names
 from gpushare.cli.output import AS_JSON, keep_stdout
-from gpushare.model.workload import Workload, bundled_workload, workload_names
 from gpushare.policy import Policy
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -79,13 +78,6 @@ def _keep_stdout(context: click.Context, _option: click.Parameter, as_json: bool
         context.meta[AS_JSON] = True
         keep_stdout(context, "--json")
     return as_json
-
-
-def to_workload(text: str) -> Workload:
-    """The bundled workload of this name, or the workload in this TOML file."""
-    if text not in workload_names() and (text.endswith(".toml") or Path(text).is_file()):
-        return Workload.from_toml(text)
-    return bundled_workload(text)
 
 
 def to_policies(text: str | None) -> list[str | Policy] | None:

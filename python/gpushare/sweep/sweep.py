@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import replace
@@ -14,8 +14,8 @@ from gpushare.backends.base import Outcome
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.backend import SimulatorBackend
 from gpushare.backends.simulator.simulation import Repeat
-from gpushare.compare import listed, lost, require_executor, require_usable, result_of, with_baseline
-from gpushare.model.workload import Workload
+from gpushare.compare import lost, require_executor, require_usable, result_of, with_baseline
+from gpushare.model.load import AnyWorkload, all_loaded
 from gpushare.policy import Policy, policy_name
 from gpushare.progress import tracked
 from gpushare.results.executor_lost import ExecutorLostError
@@ -34,7 +34,7 @@ class Sweep:
 
     Args:
         folder: where the runs are kept; made by :meth:`run`.
-        workload: one workload, or several.
+        workload: one workload, or several, as for :func:`gpushare.compare`.
         policies: as for :func:`gpushare.compare`.
         device: a simulated one.
         repeats: runs per workload and policy; repeat ``i`` has seed ``seed + i``.
@@ -59,7 +59,7 @@ class Sweep:
     def __init__(
         self,
         folder: str | Path,
-        workload: Workload | Sequence[Workload],
+        workload: AnyWorkload | Iterable[AnyWorkload],
         policies: Iterable[str | Policy] | None = None,
         *,
         device: str | Path | Device = "auto",
@@ -67,7 +67,7 @@ class Sweep:
         seed: int = 0,
         baseline: str | Policy | None = None,
     ) -> None:
-        workloads = [workload] if isinstance(workload, Workload) else listed(workload, "workloads")
+        workloads = all_loaded(workload)
         contenders = with_baseline(policies, baseline)
         require_usable(workloads, contenders, repeats, seed)
         backend = backend_for(device, *workloads)

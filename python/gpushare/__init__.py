@@ -33,11 +33,13 @@ from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.module import Module
 from gpushare.kernels.transform import make_preemptible
+from gpushare.model.arrivals import Arrivals
 from gpushare.model.devices import device_names
 from gpushare.model.host_pace import HostPace
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.load import load
 from gpushare.model.merged_workloads import together
+from gpushare.model.request_trace import Tokens
 from gpushare.model.workload import Application, Copy, Launch, Workload, bundled_workload
 from gpushare.policy import Plan, Policy
 from gpushare.profiling.known import profile_of
@@ -53,6 +55,7 @@ warn_of_clash()
 
 __all__ = [
     "Application",
+    "Arrivals",
     "Cancelled",
     "CompileError",
     "CompiledKernel",
@@ -83,6 +86,7 @@ __all__ = [
     "SimpleSlicing",
     "State",
     "Sweep",
+    "Tokens",
     "WorkerLostError",
     "Workload",
     "Zeros",

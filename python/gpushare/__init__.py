@@ -9,6 +9,7 @@ True
 """
 
 from gpushare import reports as reports  # what results, runs and workloads are shown by
+from gpushare import suite
 from gpushare._core import (
     Cancelled,
     CudaError,
@@ -52,6 +53,11 @@ from gpushare.sweep.sweep import Sweep
 from gpushare.version import __version__ as __version__
 
 warn_of_clash()
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 __all__ = [
     "Application",
@@ -100,5 +106,6 @@ __all__ = [
     "policies",
     "profile_of",
     "run",
+    "suite",
     "together",
 ]

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from gpushare import _core
 from gpushare._core import EventKind, InvalidInput, PolicyError
-from gpushare.checks import did_you_mean, require_name
+from gpushare.checks import did_you_mean, require, require_name
 
 if TYPE_CHECKING:
     from gpushare._core import Event, OptionEntry, OrderingEntry, PolicyEntry, RunningLaunch, State
@@ -78,10 +78,29 @@ class Policy:
     'LatestFirst'
     """
 
+    _name: str | None = None
+
     @property
     def name(self) -> str:
         """The name in tables and plots; by default the class's name."""
-        return type(self).__name__
+        return type(self).__name__ if self._name is None else self._name
+
+    @property
+    def has_default_name(self) -> bool:
+        """Whether it is named after its class."""
+        return self._name is None and type(self).name is Policy.name
+
+    def named(self, name: str) -> Self:
+        """A copy of this policy under another name.
+
+        Raises:
+            InvalidInput: its class chooses the name.
+        """
+        require(type(self).name is Policy.name, f"policy {self.name!r}: its class chooses the name")
+        require_name("a policy's name", name)
+        renamed = copy.copy(self)
+        renamed._name = name
+        return renamed
 
     def begin(self, seed: int) -> None:
         """Called once at the beginning of a run, before all other methods; does nothing by default.

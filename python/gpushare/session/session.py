@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,10 @@ from typing_extensions import override
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.arguments.device_array import DeviceArray
-from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.choice import backend_named
 from gpushare.checks import number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.devices import chosen
-from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name, require_open_ordering
@@ -29,6 +26,7 @@ from gpushare.session.application import SessionApplication, permitted_priority,
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.session.job_watcher import JobWatcher
+from gpushare.session.launched import Launched
 from gpushare.session.run import begun_work, decided_by
 
 
@@ -248,13 +246,10 @@ class Session(SessionApi):
     def _submit(
         self,
         application: SessionApplication,
-        kernel: Kernel | KernelModel,
-        grid: int | Extent,
-        block: int | Extent,
-        args: Sequence[Any],
-        shared_bytes: int,
+        launch: Launched,
     ) -> Job:
         self._require_open()
+        kernel, grid, block, args, shared_bytes = launch
         if not isinstance(args, list | tuple):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)

@@ -14,9 +14,10 @@ from gpushare.backends.base import Outcome
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.backend import SimulatorBackend
 from gpushare.backends.simulator.simulation import Repeat
-from gpushare.compare import lost, require_executor, require_usable, result_of, with_baseline
+from gpushare.compare import lost, name_of_baseline, require_executor, require_usable, result_of, with_baseline
 from gpushare.model.load import AnyWorkload, all_loaded
 from gpushare.policy import Policy, policy_name
+from gpushare.policy_names import with_distinct_names
 from gpushare.progress import tracked
 from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.result import Result
@@ -68,7 +69,8 @@ class Sweep:
         baseline: str | Policy | None = None,
     ) -> None:
         workloads = all_loaded(workload)
-        contenders = with_baseline(policies, baseline)
+        given = with_baseline(policies, baseline)
+        contenders = with_distinct_names(given)
         require_usable(workloads, contenders, repeats, seed)
         backend = backend_for(device, *workloads)
         if not isinstance(backend, SimulatorBackend):
@@ -76,7 +78,7 @@ class Sweep:
         for contender in contenders:
             backend.require_policy(contender)
         self._backend = backend
-        self._baseline = None if baseline is None else policy_name(baseline)
+        self._baseline = name_of_baseline(baseline, given, contenders)
         self._cases = backend.cases(workloads, contenders, repeats, seed)
         devices = {each.name: backend.device_of(each) for each in workloads}
         self._devices = devices

@@ -51,6 +51,34 @@ def test_a_kernel_without_one_is_refused(session):
         submit(application, gs.Kernel("__global__ void unknown() {}", "unknown"))
 
 
+def test_launches_are_submitted_in_the_form_of_a_workload(session):
+    application = session.application("alice")
+    jobs = [
+        application.submit(SHORT, 8),
+        application.submit(gs.Launch(SHORT, 8)),
+        application.submit(gs.Launch(SHORT, grid=(2, 4), block=(64, 2))),
+        application.submit(gs.Launch.of_suite("triad", "small")),
+    ]
+    for job in jobs:
+        job.result(PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("give", "named"),
+    [
+        (lambda submit: submit(SHORT), ("short", "grid and block")),
+        (lambda submit: submit(SHORT, 8, grid=8, block=128), ("short", "blocks")),
+        (lambda submit: submit(TRIAD.kernel, 8), ("triad", "blocks")),
+        (lambda submit: submit(TRIAD, grid=8), "triad"),
+        (lambda submit: submit(gs.Launch(SHORT, 8, pace=gs.HostPace(host_ns=5))), ("short", "pace")),
+        (lambda submit: submit("short", 8), ("short", "KernelModel")),
+    ],
+)
+def test_launches_that_are_given_twice_or_in_part(session, give, named):
+    with raises_naming(gs.InvalidInput, named):
+        give(session.application("alice").submit)
+
+
 def test_three_dimensions(session):
     job = session.application("alice").submit(SHORT, grid=(2, 3, 4), block=(32, 2, 2))
     job.result(PATIENCE_S)

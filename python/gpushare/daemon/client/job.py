@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import WorkerGone
-from gpushare.arguments.launch_geometry import MOST_TASKS, Extent, grid_of
+from gpushare.arguments.launch_geometry import MOST_TASKS, grid_of
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.array_mapping import array_of
 from gpushare.daemon.client.registrations import Registered
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.session.job import LaunchFuture
+from gpushare.session.launched import Launched
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.application import DaemonApplication
@@ -39,17 +39,10 @@ class Submission:
     def __init__(
         self,
         application: DaemonApplication,
-        kernel: Any,
-        grid: int | Extent,
-        block: int | Extent,
-        arguments: Sequence[Any],
-        shared_bytes: int,
+        launch: Launched,
     ) -> None:
         self.application = application
-        self.kernel = kernel
-        self.grid = grid
-        self.block = block
-        self.shared_bytes = shared_bytes
+        self.kernel, self.grid, self.block, arguments, self.shared_bytes = launch
         self.arguments = [each if type(each) in NUMBERS else _argument(each) for each in arguments]
         self.arrays = [each for each in self.arguments if type(each) is ArrayState]
 

@@ -14,7 +14,6 @@ from typing_extensions import override
 
 from gpushare._core import InvalidInput
 from gpushare.arguments.device_array import _extent
-from gpushare.arguments.launch_geometry import Extent
 from gpushare.arguments.on_device import host_array
 from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
@@ -31,11 +30,11 @@ from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.client_history import ClientHistory
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.session.api import SessionApi
 from gpushare.session.job import DEFAULT_TIMEOUT_S
+from gpushare.session.launched import Launched
 
 SEQUENCES = (list, tuple)
 
@@ -234,16 +233,12 @@ class DaemonSession(SessionApi):
     def _submit(
         self,
         application: DaemonApplication,
-        kernel: Kernel | KernelModel,
-        grid: int | Extent,
-        block: int | Extent,
-        args: Sequence[Any],
-        shared_bytes: int,
+        launch: Launched,
         idempotent: bool,
     ) -> DaemonJob:
-        if not isinstance(args, SEQUENCES):
-            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
-        submission = Submission(application, kernel, grid, block, args, shared_bytes)
+        if not isinstance(launch.args, SEQUENCES):
+            raise InvalidInput(f"args must be a list, one value per parameter, got {launch.args!r}")
+        submission = Submission(application, launch)
         job = DaemonJob(submission, is_replayable=False)
         self._connection.submit(job, idempotent=idempotent)
         return job

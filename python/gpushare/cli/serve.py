@@ -18,6 +18,7 @@ from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.settings import default_socket, settings_in
 from gpushare.daemon.supervisor.supervisor import Supervisor
+from gpushare.model.workload import PRIORITIES
 from gpushare.policy import require_built_in, require_open_ordering
 
 
@@ -46,6 +47,12 @@ from gpushare.policy import require_built_in, require_open_ordering
     help="Configuration of the server, in TOML.",
 )
 @click.option("--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Socket for clients.")
+@click.option(
+    "--highest-priority",
+    type=click.IntRange(*PRIORITIES),
+    metavar="N",
+    help="Highest priority that every client may give its applications.  [default: 0]",
+)
 @click.option("--metrics-port", type=click.IntRange(1, 65535), help="Port of Prometheus metrics, local only.")
 @click.option("--while-used", is_flag=True, help="End with the last client.")
 @click.option("--log-json", is_flag=True, help="One JSON object per line on stderr.")
@@ -56,6 +63,7 @@ def serve(
     ordering: str | None,
     config: Path | None,
     socket: Path | None,
+    highest_priority: int | None,
     metrics_port: int | None,
     while_used: bool,
     log_json: bool,
@@ -69,10 +77,16 @@ def serve(
     Examples:
       gpushare serve --device cuda:0 --policy auto
       gpushare serve --device cuda:0 --policy srtf --ordering cumas:kernels=2
-      gpushare serve --device sim:h100 --socket /tmp/try.sock
+      gpushare serve --device sim:h100 --policy effisha-static --highest-priority 2 --socket /tmp/try.sock
       gpushare serve --config gpushare.toml --metrics-port 9400
     """
-    given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "metrics_port": metrics_port}
+    given = {
+        "devices": list(devices) or None,
+        "policy": policy,
+        "ordering": ordering,
+        "highest_priority": highest_priority,
+        "metrics_port": metrics_port,
+    }
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
     require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")
     require_built_in(settings.policy)

@@ -225,8 +225,10 @@ def test_logs_are_json_where_asked():
     assert line["pid"] == os.getpid()
 
 
+@pytest.mark.parametrize("in_background", [False, True])
 @pytest.mark.parametrize("name", SIGNALS)
-def test_the_command_serves_until_it_is_told_to_end(folder, name):
+def test_the_command_serves_until_it_is_told_to_end(folder, name, in_background):
+    """A shell has SIGINT ignored by what it starts in the background."""
     standin = pathlib.Path(__file__).with_name("standin.py")
     starts = (
         "from gpushare.daemon.supervisor import worker_process\n"
@@ -234,7 +236,9 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
     )
     script = f"{starts}\nfrom gpushare.cli import main\nmain()"
     line = ["serve", "--device", "sim:h100", "--policy", "fifo", "--socket", folder / "socket", "--log-json"]
-    command = [sys.executable, "-c", script, *line]
+    line += ["--highest-priority", "3"]
+    ignoring = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"] if in_background else []
+    command = [*ignoring, sys.executable, "-c", script, *line]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         said = []
         while "serving sim:h100" not in "".join(said):
@@ -242,6 +246,9 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
             assert said[-1], said
         with gs.connect(folder / "socket") as session:
             assert session.policy == "fifo"
+            session.application("urgent", priority=3)
+            with raises_naming(gs.RefusedError, "too urgent", 4, 3):
+                session.application("too urgent", priority=4)
             server.send_signal(name)
             said += server.stderr.readlines()
     assert server.returncode == SIGNALS[name]
@@ -255,6 +262,8 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
     [
         ("serve --policy fifi", ("fifi", "fifo")),
         ("serve --config none.toml", "none.toml"),
+        ("serve --highest-priority high", ("--highest-priority", "high")),
+        ("serve --highest-priority 2147483648", "--highest-priority"),
         ("serve --device sim:h100 --device sim:h100", "--device"),
         ("serve --device sim:h100 --socket /nowhere/socket", ()),
     ],

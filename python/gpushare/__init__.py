@@ -8,6 +8,8 @@
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from gpushare import reports as reports  # what results, runs and workloads are shown by
 from gpushare import suite
 from gpushare._core import (
@@ -52,7 +54,19 @@ from gpushare.session.session import Session
 from gpushare.sweep.sweep import Sweep
 from gpushare.version import __version__ as __version__
 
+if TYPE_CHECKING:
+    from gpushare.results.server_trace import ServerTrace
+
 warn_of_clash()
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what needs a library that most programs do without."""
+    if name == "ServerTrace":
+        from gpushare.results.server_trace import ServerTrace
+
+        return ServerTrace
+    raise AttributeError(f"module 'gpushare' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
@@ -88,6 +102,7 @@ __all__ = [
     "Result",
     "Run",
     "RunningLaunch",
+    "ServerTrace",
     "Session",
     "SimpleSlicing",
     "State",

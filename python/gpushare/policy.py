@@ -223,16 +223,27 @@ def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iter
 
 def _place(policy: Policy, error: BaseException) -> str:
     """Where the policy raised the error; for a plan that cannot be, where its ``decide`` begins."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    outside = [each for each in frames if not _is_own(each[0])]
-    files = {code.co_filename for cls in type(policy).__mro__ for code in _codes(cls)}
-    # The innermost line of the policy's file says more than one of a library that it calls.
-    for file, line in [*reversed([each for each in outside if each[0] in files]), *reversed(outside)]:
-        return f" ({_shown(file)}:{line})"
+    raised = place_of(error, {code.co_filename for cls in type(policy).__mro__ for code in _codes(cls)})
+    if raised:
+        return raised
     decide = getattr(type(policy).decide, "__code__", None)
     if decide is None or _is_own(decide.co_filename):
         return ""
     return f" (decide: {_shown(decide.co_filename)}:{decide.co_firstlineno})"
+
+
+def place_of(error: BaseException, files: Collection[str]) -> str:
+    """File and line of a user's code that raised the error, in parentheses; empty where there is none.
+
+    Args:
+        error: what was raised.
+        files: where the code is; its innermost line there says more than one of a library that it calls.
+    """
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    outside = [each for each in frames if not _is_own(each[0])]
+    for file, line in [*reversed([each for each in outside if each[0] in files]), *reversed(outside)]:
+        return f" ({_shown(file)}:{line})"
+    return ""
 
 
 def _codes(cls: type) -> Iterator[CodeType]:

@@ -19,6 +19,21 @@ from gpushare.session.job import DEFAULT_TIMEOUT_S
 FINISHED = "the session has been finished: open another one"
 
 
+class Unopened:
+    """In the place of an attribute that a session has once it is open: its first use opens the session.
+
+    A ``__getattr__`` of the session would do it, but slows every access to the session's attributes.
+    """
+
+    def __init__(self, session: SessionApi, name: str) -> None:
+        self._session = session
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        self._session._open_once()
+        return getattr(getattr(self._session, self._name), attribute)
+
+
 class SessionApi(ABC):
     """Applications share a device, launch by launch as they come. It is closed at the end of a ``with`` block.
 
@@ -35,34 +50,24 @@ class SessionApi(ABC):
 
     device: Any
     policy: Any
-    _made_by_open: tuple[str, ...]
-    """Attributes that exist once it is open; the first is set last."""
 
     def __init__(self) -> None:
         self._opening = threading.RLock()
         self._finished = False
+        self._is_open = False
         if not in_event_loop():
             self._open_once()
 
     @abstractmethod
     def _open(self) -> None:
-        """Opens the device or connects, and sets the attributes of ``_made_by_open``."""
-
-    @property
-    def _is_open(self) -> bool:
-        return self._made_by_open[0] in self.__dict__
+        """Opens the device or connects."""
 
     def _open_once(self) -> None:
         with self._opening:
             if not self._is_open:
                 require(not self._finished, FINISHED)
                 self._open()
-
-    def __getattr__(self, name: str) -> Any:
-        if name not in self._made_by_open or "_opening" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        self._open_once()
-        return self.__dict__[name]
+                self._is_open = True
 
     @property
     @abstractmethod

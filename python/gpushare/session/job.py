@@ -17,8 +17,21 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S = 300.0
 LEAST_KEPT = 64
-STATE_OF_FUTURES = frozenset(vars(Future()))
 _making_states = threading.RLock()
+
+
+class StateOfFuture:
+    """An attribute of a :class:`concurrent.futures.Future`, which is made with the others when it is first read.
+
+    A ``__getattr__`` would do it, but slows every access to attributes of jobs.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, job: LaunchFuture, kind: type[LaunchFuture]) -> Any:
+        job._make_state(self._name)
+        return vars(job)[self._name]
 
 
 class LaunchFuture(Future[None]):
@@ -68,18 +81,15 @@ class LaunchFuture(Future[None]):
 
         return asyncio.wrap_future(self).__await__()
 
-    def __getattr__(self, name: str) -> Any:
-        """Makes the state of a future when some of it is first read."""
-        if name not in STATE_OF_FUTURES:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def _make_state(self, name: str) -> None:
+        """Makes the state of the future, unless another thread has made it."""
         with _making_states:
-            is_new = name not in self.__dict__
+            is_new = name not in vars(self)
             if is_new:
                 super().__init__()
                 self.set_running_or_notify_cancel()
         if is_new:
             self._settle_at_end()
-        return self.__dict__[name]
 
     def _settle(self) -> None:
         """Sets the future's result or exception; the job has ended."""
@@ -101,6 +111,10 @@ class LaunchFuture(Future[None]):
     def _failure(self) -> Exception | None:
         """The exception of a job that has ended, None after success."""
         raise NotImplementedError
+
+
+for _name in vars(Future()):
+    setattr(LaunchFuture, _name, StateOfFuture(_name))
 
 
 class Job(LaunchFuture):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpushare._core import InvalidInput
 from gpushare.arguments.launch_geometry import Extent
@@ -15,15 +15,8 @@ from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Launch
 from gpushare.suite.arguments import SuiteArguments
 
-
-class Launched(NamedTuple):
-    """The parts of a launch, as sessions take them."""
-
-    kernel: Kernel | KernelModel
-    grid: Any
-    block: Any
-    args: Sequence[Any]
-    shared_bytes: int
+Launched = tuple[Kernel | KernelModel, Any, Any, Sequence[Any], int]
+"""Kernel, grid, block, arguments and bytes of dynamic shared memory, as sessions take them."""
 
 
 def launched(
@@ -40,19 +33,23 @@ def launched(
         InvalidInput: something is given twice, or missing.
     """
     if isinstance(kernel, Launch):
-        name, given = kernel.kernel.name, (blocks, grid, block, shared_bytes or None)
-        require(given == (None,) * len(given), f"launch of {name!r}: submit a Launch with args alone")
-        require(kernel.pace == AT_ONCE, f"launch of {name!r}: has a pace, and a session submits at once")
-        own = () if isinstance(kernel.args, SuiteArguments) else kernel.args
-        return launched(kernel.kernel, *_extents(kernel), args or own, kernel.shared_bytes)
-    subject = f"launch of {getattr(kernel, 'name', repr(kernel))!r}"
-    if blocks is not None:
-        if not isinstance(kernel, KernelModel):
-            raise InvalidInput(f"{subject}: blocks are for a KernelModel; give grid and block")
-        require(grid is None and block is None, f"{subject}: give blocks, or grid and block")
-        return Launched(kernel, blocks, kernel.threads, args, shared_bytes)
-    require(grid is not None and block is not None, f"{subject}: needs grid and block")
-    return Launched(kernel, grid, block, args, shared_bytes)
+        return _of_launch(kernel, (blocks, grid, block, shared_bytes or None), args)
+    if blocks is None and grid is not None and block is not None:
+        return kernel, grid, block, args, shared_bytes
+    subject = f"launch of {getattr(kernel, 'name', kernel)!r}"  # a text that most submissions do without
+    require(blocks is not None, f"{subject}: needs grid and block")
+    if not isinstance(kernel, KernelModel):
+        raise InvalidInput(f"{subject}: blocks are for a KernelModel; give grid and block")
+    require(grid is None and block is None, f"{subject}: give blocks, or grid and block")
+    return kernel, blocks, kernel.threads, args, shared_bytes
+
+
+def _of_launch(launch: Launch, given: tuple[Any, ...], args: Sequence[Any]) -> Launched:
+    subject = f"launch of {launch.kernel.name!r}"
+    require(all(each is None for each in given), f"{subject}: submit a Launch with args alone")
+    require(launch.pace == AT_ONCE, f"{subject}: has a pace, and a session submits at once")
+    own = () if isinstance(launch.args, SuiteArguments) else launch.args
+    return launched(launch.kernel, *_extents(launch), args or own, launch.shared_bytes)
 
 
 def _extents(launch: Launch) -> tuple[Any, Any, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from typing_extensions import override
@@ -21,13 +21,16 @@ from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name, require_open_ordering
 from gpushare.results.run import Run
-from gpushare.session.api import FINISHED, SessionApi
+from gpushare.session.api import FINISHED, SessionApi, Unopened
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.session.job_watcher import JobWatcher
 from gpushare.session.launched import Launched
 from gpushare.session.run import begun_work, decided_by
+
+if TYPE_CHECKING:
+    from gpushare.backends.base import SessionDevice
 
 
 class Session(SessionApi):
@@ -64,8 +67,6 @@ class Session(SessionApi):
     ['triad']
     """
 
-    _made_by_open = ("_core", "_on", "_watcher", "device")
-
     def __init__(
         self,
         device: str | Path | Device = "cuda:0",
@@ -90,6 +91,8 @@ class Session(SessionApi):
         self._measure_alone = measure_alone
         self._keeps_record = keeps_record
         self._first_policy = owned
+        self._on = cast("SessionDevice", Unopened(self, "_on"))
+        self._core = cast("_core.CoreSession", Unopened(self, "_core"))
         self._applications: list[SessionApplication] = []
         self._jobs = UnfinishedJobs()
         self._lock = threading.Lock()
@@ -98,12 +101,16 @@ class Session(SessionApi):
     @override
     def _open(self) -> None:
         device, speed = self._chosen
-        self._on = backend_named(device).session_device(speed)
-        self.device = self._on.device
-        core = self._on.open(self._first_policy, self._ordering, keeps_record=self._keeps_record)
-        self._watcher = JobWatcher(core)
-        self._core = core
+        on = backend_named(device).session_device(speed)
+        self._core = on.open(self._first_policy, self._ordering, keeps_record=self._keeps_record)
+        self._watcher = JobWatcher(self._core)
+        self._on = on
         ends_here(self)
+
+    @property
+    @override
+    def device(self) -> Any:
+        return self._on.device
 
     @property
     @override
@@ -221,8 +228,8 @@ class Session(SessionApi):
         return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1
 
     def _require_open(self) -> None:
-        if self._is_open:
-            self._core.require_other_thread()
+        require(not self._finished or self._is_open, FINISHED)  # it is not opened to say that it has been finished
+        self._core.require_other_thread()
         require(not self._finished, FINISHED)
 
     @override

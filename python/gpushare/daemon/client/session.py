@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from typing_extensions import override
@@ -32,7 +32,7 @@ from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
-from gpushare.session.api import SessionApi
+from gpushare.session.api import SessionApi, Unopened
 from gpushare.session.job import DEFAULT_TIMEOUT_S
 from gpushare.session.launched import Launched
 
@@ -46,11 +46,10 @@ class DaemonSession(SessionApi):
     uses it gets its own connection; arrays, applications' jobs and jobs stay with the process that made them.
     """
 
-    _made_by_open = ("_connection",)
-
     def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
         self._where = path, device, trusted_uids, patience_s
         self._names: set[str] = set()
+        self._connection = cast("Connection", Unopened(self, "_connection"))
         super().__init__()
 
     @override
@@ -236,8 +235,9 @@ class DaemonSession(SessionApi):
         launch: Launched,
         idempotent: bool,
     ) -> DaemonJob:
-        if not isinstance(launch.args, SEQUENCES):
-            raise InvalidInput(f"args must be a list, one value per parameter, got {launch.args!r}")
+        args = launch[3]
+        if not isinstance(args, SEQUENCES):
+            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submission = Submission(application, launch)
         job = DaemonJob(submission, is_replayable=False)
         self._connection.submit(job, idempotent=idempotent)

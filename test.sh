@@ -163,7 +163,7 @@ stage_docs() { # generated pages match the code; the site builds, without broken
 
 stage_notebooks() { # every notebook matches its .py twin, and runs on the simulator
   ensure_installed test
-  python - notebooks/*.ipynb <<'PYTHON'
+  python - notebooks/*.ipynb notebooks/papers/*.ipynb <<'PYTHON'
 import pathlib
 import sys
 

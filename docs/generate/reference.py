@@ -25,7 +25,14 @@ from gpushare.cli import COMMANDS, main
 from gpushare.daemon.settings import Settings
 from gpushare.files.toml_file import Schema
 from gpushare.model.device_file import DeviceTable
-from gpushare.model.workload_schema import ApplicationTable, CudaTable, ModelTable, OperationTable, WorkloadTable
+from gpushare.model.workload_schema import (
+    ApplicationTable,
+    ArrivalsTable,
+    CudaTable,
+    ModelTable,
+    OperationTable,
+    WorkloadTable,
+)
 
 COMMON = "whole_up_to_ns"
 """The option that every policy has, described once."""
@@ -169,6 +176,7 @@ def workload_page() -> str:
             "`[[kernel]]`: CUDA code": CudaTable,
             "`[[application]]`": ApplicationTable,
             "An entry of `operations`": OperationTable,
+            "`arrivals` of an application": ArrivalsTable,
         },
     )
 

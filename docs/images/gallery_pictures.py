@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes the pictures of docs/results/gallery.md out of notebook 03: ``python docs/images/gallery_pictures.py``."""
+"""Takes the pictures of docs/results/gallery.md out of the notebook: ``python docs/images/gallery_pictures.py``."""
 
 import base64
 import io
@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import Image  # comes with matplotlib
 
 FOLDER = Path(__file__).parent
-NOTEBOOK = FOLDER.parents[1] / "notebooks" / "03_gallery.ipynb"
+NOTEBOOK = FOLDER.parents[1] / "notebooks" / "papers" / "gallery.ipynb"
 NAMES = [
     "slate_1",
     "cdsearch_7_9",

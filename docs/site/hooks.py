@@ -19,6 +19,12 @@ LABEL = re.compile(r"^(```\w+) .*")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
+def notebooks() -> list[Path]:
+    """One for each task, and then those of the papers."""
+    folder = CHECKOUT / "notebooks"
+    return [*sorted(folder.glob("*.ipynb")), *sorted(folder.glob("papers/*.ipynb"))]
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Papers and results need no line each in the navigation."""
     for title, folder in (("Papers", "papers"), ("Results", "results")):
@@ -28,8 +34,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         pages.sort(key=lambda page: (page.count("/"), not page.endswith("index.md")))
         if pages:
             config.nav.append({title: pages})
-    notebooks = [f"notebooks/{path.name}" for path in sorted((CHECKOUT / "notebooks").glob("*.ipynb"))]
-    config.nav.append({"Notebooks": notebooks})
+    config.nav.append({"Notebooks": [path.relative_to(CHECKOUT).as_posix() for path in notebooks()]})
     return config
 
 
@@ -38,7 +43,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds what lies outside docs/."""
     for source, target in FROM_THE_TOP.items():
         files.append(File.generated(config, target, content=(CHECKOUT / source).read_text(encoding="utf-8")))
-    for path in sorted((CHECKOUT / "notebooks").glob("*.ipynb")):
+    for path in notebooks():
         place = path.relative_to(CHECKOUT).as_posix()
         files.append(File(place, str(CHECKOUT), config.site_dir, config.use_directory_urls))
     return files

@@ -8,7 +8,10 @@
 True
 """
 
+from typing import TYPE_CHECKING, Any
+
 from gpushare import reports as reports  # what results, runs and workloads are shown by
+from gpushare import suite
 from gpushare._core import (
     Cancelled,
     CudaError,
@@ -33,10 +36,13 @@ from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.module import Module
 from gpushare.kernels.transform import make_preemptible
+from gpushare.model.arrivals import Arrivals
 from gpushare.model.devices import device_names
 from gpushare.model.host_pace import HostPace
 from gpushare.model.kernel_model import KernelModel
+from gpushare.model.load import load
 from gpushare.model.merged_workloads import together
+from gpushare.model.request_trace import Tokens
 from gpushare.model.workload import Application, Copy, Launch, Workload, bundled_workload
 from gpushare.policy import Plan, Policy
 from gpushare.profiling.known import profile_of
@@ -48,10 +54,28 @@ from gpushare.session.session import Session
 from gpushare.sweep.sweep import Sweep
 from gpushare.version import __version__ as __version__
 
+if TYPE_CHECKING:
+    from gpushare.results.server_trace import ServerTrace
+
 warn_of_clash()
+
+
+def __getattr__(name: str) -> Any:
+    """Imports what needs a library that most programs do without."""
+    if name == "ServerTrace":
+        from gpushare.results.server_trace import ServerTrace
+
+        return ServerTrace
+    raise AttributeError(f"module 'gpushare' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 __all__ = [
     "Application",
+    "Arrivals",
     "Cancelled",
     "CompileError",
     "CompiledKernel",
@@ -78,10 +102,12 @@ __all__ = [
     "Result",
     "Run",
     "RunningLaunch",
+    "ServerTrace",
     "Session",
     "SimpleSlicing",
     "State",
     "Sweep",
+    "Tokens",
     "WorkerLostError",
     "Workload",
     "Zeros",
@@ -90,9 +116,11 @@ __all__ = [
     "connect",
     "device",
     "device_names",
+    "load",
     "make_preemptible",
     "policies",
     "profile_of",
     "run",
+    "suite",
     "together",
 ]

@@ -1562,6 +1562,10 @@ class CoreSession:
         """
         An application without operations arrives; returns its number. Throws InvalidInput where its first launch cannot run, or misses the deadline or the latency bound even alone, by its profile.
         """
+    def await_watched(self) -> list[int]:
+        """
+        Waits until watched jobs are over, or the session is, and returns those jobs, each once; none when the session is over and all have been returned.
+        """
     def close(self) -> None:
         """
         Ends everything at the next block boundary; jobs that have not ended fail.
@@ -1599,6 +1603,10 @@ class CoreSession:
     ) -> bool:
         """
         Has the job ended within this time?
+        """
+    def watch(self, job: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        await_watched() returns this job once it is over.
         """
     def withdraw(self, application: typing.SupportsInt | typing.SupportsIndex) -> None:
         """

@@ -17,8 +17,10 @@ from gpushare.backends.baselines import require_known_policy
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.simulation import LARGEST_SEED
 from gpushare.checks import number, require, whole
+from gpushare.model.load import AnyWorkload, all_loaded
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
+from gpushare.policy_names import with_distinct_names
 from gpushare.profiling.missing import profile_before_runs
 from gpushare.progress import tracked
 from gpushare.providers import provided
@@ -45,7 +47,7 @@ def policies() -> PolicyTable:
 
 
 def compare(
-    workload: Workload | Sequence[Workload],
+    workload: AnyWorkload | Iterable[AnyWorkload],
     policies: Iterable[str | Policy] | None = None,
     *,
     device: str | Path | Device = "auto",
@@ -60,11 +62,13 @@ def compare(
     """Runs every workload under every policy and returns all runs.
 
     Args:
-        workload: one workload, or several.
+        workload: one workload, or several; a text is a file's path or a bundled workload's name
+            (:func:`gpushare.load`).
         policies: names of built-in policies and instances of :class:`gpushare.Policy`, in the order of the tables;
-            default: all built-in policies. On a GPU also ``hardware-serial``, ``hardware-streams``,
-            ``hardware-priority`` and ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An
-            ordering may stand before the name of a built-in policy, as in ``cumas+srtf``: docs/reference/policies.md.
+            default: all built-in policies. Instances of one class get names with the attributes that differ, or with a
+            number. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
+            ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An ordering may stand before the
+            name of a built-in policy, as in ``cumas+srtf``: docs/reference/policies.md.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: the seed of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`).
@@ -86,8 +90,8 @@ def compare(
         affected.
 
     Raises:
-        InvalidInput: a workload, a policy's name or the device is not valid, two policies share a name, or a policy or
-            workload cannot be pickled for the executor.
+        InvalidInput: a workload, a policy's name or the device is not valid, two policies have chosen one name, or a
+            policy or workload cannot be pickled for the executor.
         ExecutorLostError: the executor has failed, or was shut down; ``error.result`` has the runs that were done.
         CudaError: there is no such GPU, or a kernel faulted.
         TimeoutError: a run on a GPU took longer than ``timeout``.
@@ -97,8 +101,9 @@ def compare(
     >>> list(result.metrics().index)
     ['fifo', 'srtf']
     """
-    workloads = [workload] if isinstance(workload, Workload) else listed(workload, "workloads")
-    contenders = with_baseline(policies, baseline)
+    workloads = all_loaded(workload)
+    given = with_baseline(policies, baseline)
+    contenders = with_distinct_names(given)
     require_usable(workloads, contenders, repeats, seed)
     require_executor(executor)
     timeout_s = number("timeout", timeout, *TIMEOUTS_S)
@@ -110,7 +115,7 @@ def compare(
     compared = compared_on(
         backend, workloads, contenders, repeats=repeats, seed=seed, progress=progress, executor=executor
     )
-    return compared if baseline is None else replace(compared, baseline=policy_name(baseline))
+    return replace(compared, baseline=name_of_baseline(baseline, given, contenders))
 
 
 def compared_on(
@@ -181,6 +186,16 @@ def with_baseline(policies: Iterable[str | Policy] | None, baseline: str | Polic
     return [baseline, *contenders] if is_missing else contenders
 
 
+def name_of_baseline(
+    baseline: str | Policy | None, given: Sequence[str | Policy], contenders: Sequence[str | Policy]
+) -> str | None:
+    """Its name in the result, where policies of one name have got others."""
+    if baseline is None:
+        return None
+    same = (contender for each, contender in zip(given, contenders, strict=True) if each is baseline)
+    return policy_name(next(same, baseline))
+
+
 def listed(values: Any, what: str) -> list[Any]:
     """The values as a list, or InvalidInput that says what they were for."""
     if isinstance(values, str) or not isinstance(values, Iterable):
@@ -194,8 +209,6 @@ def require_usable(workloads: list[Workload], contenders: list[str | Policy], re
     require(len(contenders) > 0, "compare needs at least one policy")
     whole("repeats", repeats, 1, 1_000_000)
     whole("seed", seed, 0, LARGEST_SEED - repeats)
-    for each in workloads:
-        require(isinstance(each, Workload), f"a workload must be a gpushare.Workload, got {each!r}")
     names = []
     for contender in contenders:
         if isinstance(contender, str):

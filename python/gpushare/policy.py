@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
 from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from gpushare import _core
 from gpushare._core import EventKind, InvalidInput, PolicyError
-from gpushare.checks import did_you_mean, require_name
+from gpushare.checks import did_you_mean, require, require_name
 
 if TYPE_CHECKING:
     from gpushare._core import Event, OptionEntry, OrderingEntry, PolicyEntry, RunningLaunch, State
@@ -78,10 +78,29 @@ class Policy:
     'LatestFirst'
     """
 
+    _name: str | None = None
+
     @property
     def name(self) -> str:
         """The name in tables and plots; by default the class's name."""
-        return type(self).__name__
+        return type(self).__name__ if self._name is None else self._name
+
+    @property
+    def has_default_name(self) -> bool:
+        """Whether it is named after its class."""
+        return self._name is None and type(self).name is Policy.name
+
+    def named(self, name: str) -> Self:
+        """A copy of this policy under another name.
+
+        Raises:
+            InvalidInput: its class chooses the name.
+        """
+        require(type(self).name is Policy.name, f"policy {self.name!r}: its class chooses the name")
+        require_name("a policy's name", name)
+        renamed = copy.copy(self)
+        renamed._name = name
+        return renamed
 
     def begin(self, seed: int) -> None:
         """Called once at the beginning of a run, before all other methods; does nothing by default.
@@ -204,16 +223,27 @@ def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iter
 
 def _place(policy: Policy, error: BaseException) -> str:
     """Where the policy raised the error; for a plan that cannot be, where its ``decide`` begins."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    outside = [each for each in frames if not _is_own(each[0])]
-    files = {code.co_filename for cls in type(policy).__mro__ for code in _codes(cls)}
-    # The innermost line of the policy's file says more than one of a library that it calls.
-    for file, line in [*reversed([each for each in outside if each[0] in files]), *reversed(outside)]:
-        return f" ({_shown(file)}:{line})"
+    raised = place_of(error, {code.co_filename for cls in type(policy).__mro__ for code in _codes(cls)})
+    if raised:
+        return raised
     decide = getattr(type(policy).decide, "__code__", None)
     if decide is None or _is_own(decide.co_filename):
         return ""
     return f" (decide: {_shown(decide.co_filename)}:{decide.co_firstlineno})"
+
+
+def place_of(error: BaseException, files: Collection[str]) -> str:
+    """File and line of a user's code that raised the error, in parentheses; empty where there is none.
+
+    Args:
+        error: what was raised.
+        files: where the code is; its innermost line there says more than one of a library that it calls.
+    """
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    outside = [each for each in frames if not _is_own(each[0])]
+    for file, line in [*reversed([each for each in outside if each[0] in files]), *reversed(outside)]:
+        return f" ({_shown(file)}:{line})"
+    return ""
 
 
 def _codes(cls: type) -> Iterator[CodeType]:

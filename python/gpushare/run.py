@@ -9,15 +9,15 @@ from gpushare._core import Device, InvalidInput
 from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.simulation import LARGEST_SEED
-from gpushare.checks import number, require, whole
-from gpushare.model.workload import Workload
+from gpushare.checks import number, whole
+from gpushare.model.load import AnyWorkload, loaded
 from gpushare.policy import Policy
 from gpushare.profiling.missing import profile_before_runs
 from gpushare.results.run import Run
 
 
 def run(
-    workload: Workload,
+    workload: AnyWorkload,
     policy: str | Policy = "srtf",
     *,
     device: str | Path | Device = "auto",
@@ -29,7 +29,7 @@ def run(
     """Runs a workload under one policy.
 
     Args:
-        workload: what to run.
+        workload: what to run; a text is a file's path or a bundled workload's name (:func:`gpushare.load`).
         policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own; on a GPU also
             what the hardware does by itself, as for :func:`gpushare.compare`.
         device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
@@ -50,7 +50,7 @@ def run(
     >>> bool(gs.run(pair, "srtf").metrics()["stp"] > 1)
     True
     """
-    require(isinstance(workload, Workload), f"a workload must be a gpushare.Workload, got {workload!r}")
+    workload = loaded(workload)
     if not isinstance(policy, str | Policy):
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
     whole("seed", seed, 0, LARGEST_SEED)

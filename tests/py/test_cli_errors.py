@@ -46,6 +46,8 @@ pytestmark = pytest.mark.usefixtures("command_folder")
         ("schedule pair.toml --policy gone.py:Mine", "gone.py"),
         ("schedule pair.toml --policy broken.py:Mine", ("broken.py", "SyntaxError")),
         ("schedule pair.toml --policy leaves.py:Mine", ("leaves.py", "SystemExit")),
+        ("schedule pair.toml --policy calls.py", ("calls.py:2", "JSONDecodeError")),
+        ("schedule pair.toml --policy makes.py:Mine", ("makes.py:4", "KeyError", "gone")),
         ("schedule pair.toml --policy srtf --plot run.xyz", ("--plot", "run.xyz")),
         ("schedule pair.toml --policy srtf --plot run.pgf", ("--plot", "run.pgf")),
         ("compare pair.toml --device cuda:99999999999999999999", "cuda:99999999999999999999"),
@@ -67,6 +69,9 @@ def test_bad_input_is_exit_code_2_with_a_message_on_stderr(call, line, named):
     pathlib.Path("broken.py").write_text("def (")
     pathlib.Path("one.toml").write_text(pathlib.Path("pair.toml").read_text().rpartition("[[application]]")[0])
     pathlib.Path("leaves.py").write_text("raise SystemExit(0)")
+    pathlib.Path("calls.py").write_text('import json\njson.loads("{")\n')
+    lines = ["import gpushare as gs", "class Mine(gs.Policy):", "    def __init__(self):", '        {}["gone"]']
+    pathlib.Path("makes.py").write_text("\n".join(lines))
     result = call(*line.split(), code=2)
     assert_names(result.stderr, named)
     assert result.stdout == ""

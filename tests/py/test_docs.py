@@ -59,7 +59,7 @@ def test_readme_has_every_policy():
 
 
 def test_workload_file_is_the_one_on_its_page():
-    example, _ = examples(ROOT / "docs" / "guide" / "workloads.md", "toml")
+    example, *_ = examples(ROOT / "docs" / "guide" / "workloads.md", "toml")
     assert example in (ROOT / "docs" / "guide" / "pair.toml").read_text(encoding="utf-8")
 
 

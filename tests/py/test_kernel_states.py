@@ -103,7 +103,7 @@ def test_the_plot_has_a_lane_per_application_with_its_priority():
 
 
 def test_a_run_that_the_hardware_scheduled_has_no_states():
-    recorded = [gs.Result.load(NOTEBOOKS / f"02_real_gpu{part}.result").runs for part in ("", "_timelines")]
+    recorded = [gs.Result.load(NOTEBOOKS / f"06_real_gpu{part}.result").runs for part in ("", "_timelines")]
     by_hardware = [run for runs in recorded for run in runs if not run.has_blocks]
     by_gpushare = [run for runs in recorded for run in runs if run.has_blocks and run.has_trace]
     assert len(by_hardware) > 0

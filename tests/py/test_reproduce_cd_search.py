@@ -211,3 +211,10 @@ def test_a_device_is_refused_where_there_is_nothing_to_run_on_it():
 def test_eq_1_by_counters():
     demand = _core.off_sm_demand_by_counters(most_ipc=4, apki=250, line_bytes=32, clock_hz=2e9)
     assert demand == 4 * 0.25 * 32 * 2e9
+
+
+def test_a_quick_reproduction_has_few_mixes_and_says_so():
+    mixes = SimulatedMixes(gs.device("sim:gpgpu-sim-24"), progress=False, per_kind=2)
+    assert len(mixes.mixed.stp_of_mixes) == 4
+    assert len(mixes.bound.stp_of_mixes) == 1
+    assert {name for mix in mixes.mixed.stp_by_mix for name in mix} == {*mixes.memory, *mixes.compute}

@@ -108,10 +108,18 @@ def test_repeated_operations_survive_the_dictionary(kernel):
     assert gs.Workload.from_dict(data).applications == (application,)
 
 
-def test_a_model_takes_blocks_alone(kernel):
-    for wrong in ({"grid": 4}, {"block": 4}, {"args": [1]}, {"shared_bytes": 8}):
-        with raises_naming(gs.InvalidInput, "KernelModel", next(iter(wrong))):
-            gs.Launch(kernel, 4, **wrong)
+def test_a_model_takes_blocks_or_a_grid(kernel):
+    launch = gs.Launch(kernel, 12)
+    assert launch == gs.Launch(kernel, grid=(3, 4)) == gs.Launch(kernel, grid=12, block=(8, 32))
+    assert (launch.grid, launch.block) == (None, None)
+    for wrong, named in (
+        ({"args": [1]}, "args"),
+        ({"shared_bytes": 8}, "shared_bytes"),
+        ({"block": 128}, (128, 256)),
+        ({"grid": 5}, (5, 12)),
+    ):
+        with raises_naming(gs.InvalidInput, named):
+            gs.Launch(kernel, 12, **wrong)
     with raises_naming(gs.InvalidInput, "kernel", "blocks", "None"):
         gs.Launch(kernel)
 

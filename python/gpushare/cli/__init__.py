@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+
 import click
 
 from gpushare.cli.commands_on_demand import CommandsOnDemand
@@ -35,11 +38,14 @@ COMMANDS = {
     "trace": "gpushare.cli.server:trace",
 }
 """By name the module and the function of each command."""
+STARTERS = ("run", "record")
+"""Commands that start programs, which inherit whether SIGINT is ignored."""
 
 
 @click.group(cls=CommandsOnDemand, places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="gpushare")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Schedule CUDA kernels from several applications on one GPU under a policy, and compare policies.
 
     \b
@@ -55,3 +61,12 @@ def main() -> None:
     something broken; 130 interrupted. Of run: that of the program.
     GPUSHARE_DEBUG=1 shows tracebacks.
     """
+    if context.invoked_subcommand not in STARTERS:
+        hear_interrupts()
+
+
+def hear_interrupts() -> None:
+    """Ends this process at SIGINT also where a shell has started it in the background, and so has SIGINT ignored."""
+    is_ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    if is_ignored and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)

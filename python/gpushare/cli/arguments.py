@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +19,7 @@ from gpushare.backends.baselines import require_known_policy
 from gpushare.checks import did_you_mean, number, require
 from gpushare.cli.completion import names
 from gpushare.cli.output import AS_JSON, keep_stdout
-from gpushare.model.workload import Workload, bundled_workload, workload_names
-from gpushare.policy import Policy
+from gpushare.policy import Policy, place_of
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -81,13 +81,6 @@ def _keep_stdout(context: click.Context, _option: click.Parameter, as_json: bool
     return as_json
 
 
-def to_workload(text: str) -> Workload:
-    """The bundled workload of this name, or the workload in this TOML file."""
-    if text not in workload_names() and (text.endswith(".toml") or Path(text).is_file()):
-        return Workload.from_toml(text)
-    return bundled_workload(text)
-
-
 def to_policies(text: str | None) -> list[str | Policy] | None:
     """The policies of a comma-separated list; None without a list, which stands for all built-in ones."""
     if text is None:
@@ -117,7 +110,8 @@ def _make(policy_class: type[Policy], text: str) -> Policy:
     try:
         return policy_class()
     except (Exception, SystemExit) as error:
-        raise InvalidInput(f"policy {text!r} cannot be made: {type(error).__name__}: {error}") from error
+        place = place_of(error, {inspect.getfile(policy_class)})
+        raise InvalidInput(f"policy {text!r} cannot be made: {type(error).__name__}: {error}{place}") from error
 
 
 def _policy_class(path: Path, class_name: str | None) -> type[Policy]:
@@ -148,5 +142,6 @@ def _loaded(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise InvalidInput(f"{path}: cannot be imported: {type(error).__name__}: {error}") from error
+        place = "" if isinstance(error, SyntaxError) else place_of(error, {module.__file__ or ""})
+        raise InvalidInput(f"{path}: cannot be imported: {type(error).__name__}: {error}{place}") from error
     return module

@@ -22,7 +22,6 @@ from gpushare.cli.arguments import (
     seed_option,
     timeout_option,
     to_policies,
-    to_workload,
 )
 from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import leave_for_failed
@@ -37,6 +36,7 @@ from gpushare.cli.files import (
 )
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.tables.comparison import print_comparison, telling_workload
+from gpushare.model.load import load
 from gpushare.model.workload_dict import workload_to_dict
 from gpushare.results.ranking import is_oracle, winner
 
@@ -90,7 +90,7 @@ def compare(
     require_distinct(html=html, perfetto=perfetto, save=save)
     if html is not None:
         require_plots()
-    given = [to_workload(text) for text in workloads]
+    given = [load(text) for text in workloads]
     given = [gpushare.together(given)] if together else given
     compared = [pair for each in given for pair in _pairs(each)] if pairs else given
     if save is not None:

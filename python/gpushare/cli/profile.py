@@ -14,12 +14,13 @@ import gpushare
 from gpushare._core import InvalidInput
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.checks import require
-from gpushare.cli.arguments import json_option, to_workload
+from gpushare.cli.arguments import json_option
 from gpushare.cli.completion import names as completion
 from gpushare.cli.files import written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.tables.profiles import print_profiles
 from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
+from gpushare.model.load import load
 from gpushare.profile.document import to_document
 from gpushare.profile.record import DeviceProfile, KernelProfile
 from gpushare.profile.store import ProfileStore
@@ -156,7 +157,7 @@ def _targets(names: tuple[str, ...], choices: dict[str, Any]) -> list[Target]:
     if choices["suite"]:
         return targets.of_suite(names, choices["size"])
     if choices["workload"] is not None:
-        return targets.of_workload(to_workload(choices["workload"]))
+        return targets.of_workload(load(choices["workload"]))
     return [_of_file(names, choices)] if names else []
 
 

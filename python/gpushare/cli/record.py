@@ -13,7 +13,7 @@ import click
 import gpushare
 from gpushare._core import InvalidInput
 from gpushare.checks import require
-from gpushare.cli.arguments import json_option, to_workload
+from gpushare.cli.arguments import json_option
 from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import BAD_INPUT, leave
 from gpushare.cli.files import written_file
@@ -22,6 +22,7 @@ from gpushare.cli.record_choices import checked_mode, time_span, trace_folder, w
 from gpushare.cli.tables.recordings import merged_document, print_converted, print_summary, summary_document
 from gpushare.files.atomic_write import write_atomically
 from gpushare.model.device_text import device_text
+from gpushare.model.load import load
 from gpushare.model.merged_workloads import together
 from gpushare.model.workload_text import workload_text
 from gpushare.recorded.capture import capture, how_it_ended
@@ -123,7 +124,7 @@ def _write_device(path: Path, record: DeviceRecord) -> None:
 
 def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:
     require(len(files) > 0, "--merge: name the workloads")
-    workload = together([to_workload(file) for file in files], workload_name(output))
+    workload = together([load(file) for file in files], workload_name(output))
     write_atomically(output, workload_text(workload, [f"Merged from {', '.join(files)}"]))
     if as_json:
         print_json(merged_document(workload, output, files))

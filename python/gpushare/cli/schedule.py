@@ -19,13 +19,13 @@ from gpushare.cli.arguments import (
     seed_option,
     timeout_option,
     to_policy,
-    to_workload,
 )
 from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, require_tables, write_files, written_file
 from gpushare.cli.output import duration, print_json, print_table, remark
 from gpushare.files.atomic_write import write_atomically
+from gpushare.model.load import load
 from gpushare.policy import policy_name
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def schedule(
     decides = to_policy(policy)
     try:
         one = gpushare.run(
-            to_workload(workload),
+            load(workload),
             decides,
             device=device,
             seed=seed,

@@ -21,6 +21,7 @@ from gpushare.daemon.http.http_server import HttpServer
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.settings import PROGRAMS, default_socket, settings_in
 from gpushare.daemon.supervisor.supervisor import Supervisor
+from gpushare.model.workload import PRIORITIES
 from gpushare.policy import require_built_in, require_open_ordering
 
 
@@ -50,6 +51,12 @@ from gpushare.policy import require_built_in, require_open_ordering
 )
 @click.option("--socket", type=click.Path(dir_okay=False, path_type=Path), metavar="PATH", help="Socket for clients.")
 @click.option(
+    "--highest-priority",
+    type=click.IntRange(*PRIORITIES),
+    metavar="N",
+    help="Highest priority that every client may give its applications.  [default: 0]",
+)
+@click.option(
     "--http",
     metavar="[HOST:]PORT",
     help="Address of a live page, and of /metrics for Prometheus; without HOST for this machine only.",
@@ -64,6 +71,7 @@ def serve(
     ordering: str | None,
     config: Path | None,
     socket: Path | None,
+    highest_priority: int | None,
     http: str | None,
     mps: bool,
     while_used: bool,
@@ -78,10 +86,17 @@ def serve(
     Examples:
       gpushare serve --device cuda:0 --policy auto
       gpushare serve --device cuda:0 --policy srtf --ordering cumas:kernels=2
-      gpushare serve --device sim:h100 --socket /tmp/try.sock
+      gpushare serve --device sim:h100 --policy effisha-static --highest-priority 2 --socket /tmp/try.sock
       gpushare serve --config gpushare.toml --http 9400
     """
-    given = {"devices": list(devices) or None, "policy": policy, "ordering": ordering, "http": http, "mps": mps or None}
+    given = {
+        "devices": list(devices) or None,
+        "policy": policy,
+        "ordering": ordering,
+        "highest_priority": highest_priority,
+        "http": http,
+        "mps": mps or None,
+    }
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
     require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")
     require(

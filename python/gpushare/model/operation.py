@@ -37,14 +37,13 @@ class Launch:
     """A launch of one grid: of a KernelModel, for simulated devices, or of a Kernel with CUDA code, for a GPU.
 
     Launches are equal if all arguments are; arrays are compared by their contents. Do not change an array once it is in
-    a
-    launch: a run uploads its contents at that time, and runtimes alone are cached for equal launches.
+    a launch: a run uploads its contents at that time, and runtimes alone are cached for equal launches.
 
     Args:
         kernel: a KernelModel or a Kernel.
-        blocks: thread blocks in the grid, for a KernelModel; for a Kernel they follow from ``grid``.
-        grid: blocks of a Kernel, an int or up to three, x first.
-        block: threads per block of a Kernel, an int or up to three, x first.
+        blocks: thread blocks in the grid of a KernelModel; otherwise they follow from ``grid``.
+        grid: blocks, an int or up to three, x first.
+        block: threads per block, an int or up to three, x first; a KernelModel has its own number.
         args: arguments of a Kernel: NumPy arrays (uploaded before each run), ``gs.Zeros``, NumPy scalars, int, float,
             bool. Number and types are checked against the compiled kernel before the run.
         shared_bytes: dynamic shared memory per block of a Kernel.
@@ -71,7 +70,7 @@ class Launch:
     def __post_init__(self) -> None:
         require_pace(self.pace)
         if isinstance(self.kernel, KernelModel):
-            self._check_model()
+            self._check_model(self.kernel)
         else:
             require(
                 isinstance(self.kernel, Kernel),
@@ -79,13 +78,23 @@ class Launch:
             )
             self._check_cuda()
 
-    def _check_model(self) -> None:
+    def _check_model(self, model: KernelModel) -> None:
         subject = f"launch of {self.kernel.name!r}"
-        given = [name for name in ("grid", "block") if getattr(self, name) is not None]
-        given += ["args"] if not isinstance(self.args, tuple | list) or len(self.args) > 0 else []
+        given = ["args"] if not isinstance(self.args, tuple | list) or len(self.args) > 0 else []
         given += ["shared_bytes"] if self.shared_bytes != 0 else []
-        require(not given, f"{subject}: a KernelModel takes blocks alone, not {', '.join(given)}")
-        object.__setattr__(self, "blocks", whole(f"{subject}: blocks", self.blocks, 1, MOST_BLOCKS))
+        require(not given, f"{subject}: a KernelModel has no {' and no '.join(given)}")
+        blocks = self.blocks if self.grid is None else math.prod(grid_of(f"{subject}: grid", self.grid))
+        require(
+            self.grid is None or self.blocks in (None, blocks),
+            f"{subject}: the grid has {blocks} blocks; leave out blocks={self.blocks!r}",
+        )
+        if self.block is not None:
+            threads = math.prod(block_of(f"{subject}: block", self.block))
+            same = f"{subject}: block has {threads} threads, but the model is of {model.threads}"
+            require(threads == model.threads, same)
+        object.__setattr__(self, "blocks", whole(f"{subject}: blocks", blocks, 1, MOST_BLOCKS))
+        object.__setattr__(self, "grid", None)
+        object.__setattr__(self, "block", None)
         object.__setattr__(self, "args", ())
         object.__setattr__(self, "_args_key", ())
 

@@ -248,6 +248,19 @@ class Workload:
         workload: Workload = provided("read_workload")(Path(path))
         return workload
 
+    def to_toml(self, path: str | Path) -> Path:
+        """Writes a workload file, the inverse of :meth:`from_toml`, and returns its path.
+
+        Arrays of more than 64 elements are described and not written out: such a launch can be compared and
+        simulated, but not run on a GPU. The CUDA code of kernels is written into the file.
+
+        Raises:
+            InvalidInput: the workload has a kernel that was loaded from a cubin, a modified launch of the suite, or a
+                name that TOML cannot hold; or the file cannot be written.
+        """
+        written: Path = provided("write_workload")(self, Path(path))
+        return written
+
     def to_dict(self) -> dict[str, Any]:
         """The workload in the structure of its file format."""
         tables: dict[str, Any] = provided("workload_to_dict")(self)

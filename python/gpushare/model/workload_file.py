@@ -12,6 +12,7 @@ from gpushare.checks import did_you_mean, require
 from gpushare.files.toml_file import at_key, checked, made_from
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.argument_file import argument_from_data
+from gpushare.model.arrivals_file import requests_of
 from gpushare.model.host_pace import HostPace
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Copy, Launch, Operation
@@ -24,13 +25,13 @@ __all__ = ["WorkloadTable", "read_workload", "workload_from_dict", "workload_to_
 Kernels = Mapping[str, "KernelModel | Kernel"]
 
 FORMS: dict[str, tuple[set[str], set[str]]] = {
-    "{launch = NAME, blocks = N} for a model": ({"launch", "blocks"}, set()),
+    "{launch = NAME, blocks = N} for a model": ({"launch", "blocks"}, {"per"}),
     "{launch = NAME, grid = [X, Y, Z], block = [X, Y, Z], args = [...]} for CUDA code": (
         {"launch", "grid", "block"},
         {"args", "shared_bytes"},
     ),
     "{suite = NAME}": ({"suite"}, {"size", "seed", "layers"}),
-    "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_ns"}),
+    "{copy = DIRECTION, bytes = N}": ({"copy_", "bytes"}, {"time_ns", "per"}),
 }
 """Required and optional keys of each form of an operation."""
 ANYWHERE = {"repeat", "host_ns", "after_ns", "gap_ns"}
@@ -59,7 +60,7 @@ def _workload(table: WorkloadTable, folder: Path) -> Workload:
     applications = []
     for place, application in enumerate(table.applications):
         with at_key("application", place):
-            applications.append(_application(application, kernels))
+            applications.append(_application(application, kernels, folder))
     return Workload(table.name, tuple(applications), table.device)
 
 
@@ -78,12 +79,16 @@ def _cuda(table: CudaTable, folder: Path) -> Kernel:
     return kernel
 
 
-def _application(table: ApplicationTable, kernels: Kernels) -> Application:
-    operations: list[Operation] = []
+def _application(table: ApplicationTable, kernels: Kernels, folder: Path) -> Application:
+    parts: list[tuple[Operation, str | None]] = []
     for place, operation in enumerate(table.operations):
         with at_key("operations", place):
             subject = f"application {table.name!r}, operation {place + 1}"
-            operations += operation.repeat * [_operation(operation, subject, kernels)]
+            require(operation.per is None or table.arrivals is not None, f"{subject}: per needs arrivals of a trace")
+            parts += operation.repeat * [(_operation(operation, subject, kernels), operation.per)]
+    operations = [operation for operation, _ in parts]
+    if table.arrivals is not None:
+        operations = requests_of(table.arrivals, parts, folder)
     return Application(
         table.name,
         tuple(operations),

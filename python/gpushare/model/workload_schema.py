@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
@@ -12,6 +12,7 @@ from gpushare.arguments.launch_geometry import block_of, grid_of
 from gpushare.checks import MOST_BYTES
 from gpushare.files.toml_file import Schema, accepted_by, tag_of
 from gpushare.model.argument_file import argument_from_data
+from gpushare.model.arrivals import LARGEST_SEED, MOST_REQUESTS, RATES_PER_S, SPEEDS, STAYS_S, THINK_TIMES_NS
 from gpushare.model.host_pace import LONGEST_NS
 from gpushare.model.kernel_model import DEFAULT_ISSUE_UTILISATION, LONGEST_BLOCK_NS, NUMBER_FIELDS, WHOLE_FIELDS
 from gpushare.model.operation import MOST_BLOCKS, MOST_SHARED_BYTES
@@ -129,6 +130,8 @@ class OperationTable(Schema):
     """Repetitions of the suite's grid within the launch."""
     repeat: int = _within((1, MOST_REPEATS), 1)
     """Repetitions of the operation."""
+    per: Literal["context_token", "generated_token"] | None = None
+    """With a trace of arrivals: `blocks` or `bytes` are for each of these tokens of the request."""
     time_ns: float | None = _within((1, LONGEST_BLOCK_NS), None)
     """The time of a copy alone, if it differs from the device's bandwidth and latency."""
     host_ns: float | None = _within((0, LONGEST_NS), None)
@@ -137,6 +140,31 @@ class OperationTable(Schema):
     """Host time since the previous operation ended, for which the host waits."""
     gap_ns: float | None = _within((0, LONGEST_NS), None)
     """Pause of the device since the previous operation ended, without delay of the host."""
+
+
+class ArrivalsTable(Schema):
+    """The `arrivals` of an application; arrivals_file.py tells its processes apart."""
+
+    process: str
+    """`poisson`, `bursts` (a Poisson process with two rates), `closed_loop` (one client), or `trace`."""
+    requests: int | None = _within((1, MOST_REQUESTS), None)
+    """The number of requests; for a trace, by default all."""
+    seed: int | None = Field(None, ge=0, le=LARGEST_SEED)
+    """The seed of the times."""
+    rate_per_s: float | None = _within(RATES_PER_S, None)
+    """Requests in a second, in the mean (`poisson`; `bursts`, while it is calm)."""
+    burst_rate_per_s: float | None = _within(RATES_PER_S, None)
+    """Requests in a second during a burst, in the mean."""
+    calm_s: float | None = _within(STAYS_S, None)
+    """The mean time between bursts, in seconds."""
+    burst_s: float | None = _within(STAYS_S, None)
+    """The mean duration of a burst, in seconds."""
+    think_ns: float | None = _within(THINK_TIMES_NS, None)
+    """The mean time from the end of a request to the next (`closed_loop`)."""
+    source: str | None = None
+    """A file beside this one, in the format of Azure's traces of LLM inference (`trace`)."""
+    speed: float | None = _within(SPEEDS, None)
+    """How many times as fast as in the trace requests come."""
 
 
 class ApplicationTable(Schema):
@@ -161,7 +189,9 @@ class ApplicationTable(Schema):
     owner: str | None = None
     """Owners have equal shares, independent of the number of their applications."""
     operations: list[OperationTable]
-    """In order; each starts when the previous one has ended."""
+    """In order; each starts when the previous one has ended. With `arrivals`, those of one request."""
+    arrivals: ArrivalsTable | None = None
+    """When requests come, each with all operations; simulated devices only."""
 
 
 class WorkloadTable(Schema):

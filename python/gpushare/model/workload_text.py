@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from gpushare.files.atomic_write import write_atomically
 from gpushare.files.toml_text import toml_assignments, toml_comment, toml_value
 from gpushare.model.workload import Workload
 
@@ -31,3 +33,8 @@ def workload_text(
         lines += ["", "[[application]]", *toml_assignments(application), "operations = ["]
         lines += [f"  {toml_value(operation)}," for operation in operations] + ["]"]
     return "\n".join(lines) + "\n"
+
+
+def write_workload(workload: Workload, path: Path) -> Path:
+    """See :meth:`Workload.to_toml`."""
+    return write_atomically(path, workload_text(workload))

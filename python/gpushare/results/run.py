@@ -17,6 +17,7 @@ from gpushare.model.workload import Copy, Launch, Workload
 from gpushare.printable import counted
 from gpushare.providers import provided
 from gpushare.results import pickling as pickling  # of the core's record and trace
+from gpushare.results.issue_times import issue_times
 from gpushare.results.kernel_states import kernel_states, preemptions
 from gpushare.results.measured import Measured
 
@@ -199,13 +200,20 @@ class Run:
         return table
 
     def launches(self) -> pd.DataFrame:
-        """One row per launch, in order of arrival: application, launch, kernel, blocks, arrival_ns, end_ns."""
+        """One row per launch, in order of arrival.
+
+        Columns: application, launch, kernel, blocks, issued_ns, arrival_ns, end_ns. The host issued it at
+        ``issued_ns``, by the paces of its application's operations; it arrived when the one before it had ended. For
+        requests (:class:`gpushare.Arrivals`) ``end_ns - issued_ns`` is the response time, with the time in the queue.
+        """
         columns = {"operation": "launch", "time_ns": "arrival_ns"}
         table = self._named(self.trace.launch_arrivals()).rename(columns=columns)
         ends = self._named(self.trace.launch_ends()).set_index("operation")["time_ns"]
         launches = [self._operations[launch] for launch in table["launch"]]
         table.insert(2, "kernel", [launch.kernel.name for launch in launches])
         table.insert(3, "blocks", [launch.blocks for launch in launches])
+        issued = issue_times(self)
+        table.insert(4, "issued_ns", [issued[launch] for launch in table["launch"]])
         table["end_ns"] = table["launch"].map(ends)
         return table
 

@@ -3,14 +3,35 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
+from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
 from gpushare.session.job import DEFAULT_TIMEOUT_S
+
+FINISHED = "the session has been finished: open another one"
+
+
+class Unopened:
+    """In the place of an attribute that a session has once it is open: its first use opens the session.
+
+    A ``__getattr__`` of the session would do it, but slows every access to the session's attributes.
+    """
+
+    def __init__(self, session: SessionApi, name: str) -> None:
+        self._session = session
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        self._session._open_once()
+        return getattr(getattr(self._session, self._name), attribute)
 
 
 class SessionApi(ABC):
@@ -19,6 +40,9 @@ class SessionApi(ABC):
     :class:`gpushare.Session` is one whose applications are of this process, :func:`gpushare.connect` returns one whose
     device belongs to a server, which shares it with other processes.
 
+    A session opens its device, or connects to its server, when it is made. Where an event loop of asyncio runs it does
+    so in ``async with``, in another thread, so that the loop is not blocked; or at its first use.
+
     Attributes:
         device: the device of the session.
         policy: the present policy.
@@ -26,6 +50,24 @@ class SessionApi(ABC):
 
     device: Any
     policy: Any
+
+    def __init__(self) -> None:
+        self._opening = threading.RLock()
+        self._finished = False
+        self._is_open = False
+        if not in_event_loop():
+            self._open_once()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Opens the device or connects."""
+
+    def _open_once(self) -> None:
+        with self._opening:
+            if not self._is_open:
+                require(not self._finished, FINISHED)
+                self._open()
+                self._is_open = True
 
     @property
     @abstractmethod
@@ -121,9 +163,31 @@ class SessionApi(ABC):
         """Ends the session without waiting: what runs stops at the next block boundary."""
 
     def __enter__(self) -> Self:
+        self._open_once()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> Self:
+        await _in_thread(self._open_once)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await _in_thread(self.close)
+
+
+def in_event_loop() -> bool:
+    """Whether this thread runs an event loop of asyncio."""
+    asyncio = sys.modules.get("asyncio")
+    return asyncio is not None and asyncio._get_running_loop() is not None
+
+
+async def _in_thread(act: Callable[[], None]) -> None:
+    import asyncio  # an event loop has imported it
+
+    await asyncio.to_thread(act)

@@ -12,10 +12,12 @@ from gpushare.backends.base import Submitted
 from gpushare.checks import require, whole
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
+from gpushare.model.operation import Launch
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES, Application
 from gpushare.policy import Policy
 from gpushare.session.job import Job
+from gpushare.session.launched import launched
 
 if TYPE_CHECKING:
     from gpushare.session.session import Session
@@ -79,10 +81,11 @@ class SessionApplication:
 
     def submit(
         self,
-        kernel: Kernel | KernelModel,
+        kernel: Kernel | KernelModel | Launch,
+        blocks: int | None = None,
         *,
-        grid: int | Extent,
-        block: int | Extent,
+        grid: int | Extent | None = None,
+        block: int | Extent | None = None,
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
     ) -> Job:
@@ -90,6 +93,8 @@ class SessionApplication:
 
         Args:
             kernel: a Kernel; on a simulated device one with a profile, such as those of the suite, or a KernelModel.
+                Or a Launch, which has all but arguments in device memory.
+            blocks: thread blocks of a KernelModel, instead of a grid and a block.
             grid: blocks, an int or up to three, x first.
             block: threads per block, an int or up to three, x first.
             args: one per parameter: arrays in device memory (of this session, PyTorch, CuPy, Numba) for pointers,
@@ -102,7 +107,8 @@ class SessionApplication:
             Cancelled: the application has been cancelled.
             DeviceError: the session has failed; on a GPU a CudaError.
         """
-        return self._session._submit(self, kernel, grid, block, args, shared_bytes)
+        parts = launched(kernel, blocks, grid, block, args, shared_bytes)
+        return self._session._submit(self, parts)
 
 
 def permitted_priority(name: str, priority: int, most: int | None, policy: str | Policy) -> int:

@@ -11,6 +11,7 @@ from gpushare._core import InvalidInput
 
 if TYPE_CHECKING:
     from gpushare._core import CoreSession
+    from gpushare.session.job_watcher import JobWatcher
     from gpushare.session.session import Session
 
 _ends: weakref.WeakKeyDictionary[Session, weakref.finalize[..., Any]] = weakref.WeakKeyDictionary()
@@ -31,7 +32,12 @@ class CoreOfParent:
 
 def ends_here(session: Session) -> None:
     """Closes the session when it is no longer referenced or this process ends; a forked process does not close it."""
-    _ends[session] = weakref.finalize(session, session._core.close)
+    _ends[session] = weakref.finalize(session, _end, session._core, session._watcher)
+
+
+def _end(core: CoreSession, watcher: JobWatcher) -> None:
+    core.close()
+    watcher.join()
 
 
 def _leave_to_parent() -> None:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
@@ -15,10 +17,29 @@ if TYPE_CHECKING:
 
 DEFAULT_TIMEOUT_S = 300.0
 LEAST_KEPT = 64
+_making_states = threading.RLock()
 
 
-class FutureLike:
-    """The methods of :class:`concurrent.futures.Future` that can be expressed by waiting."""
+class StateOfFuture:
+    """An attribute of a :class:`concurrent.futures.Future`, which is made with the others when it is first read.
+
+    A ``__getattr__`` would do it, but slows every access to attributes of jobs.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, job: LaunchFuture, kind: type[LaunchFuture]) -> Any:
+        job._make_state(self._name)
+        return vars(job)[self._name]
+
+
+class LaunchFuture(Future[None]):
+    """A future that waits in the core.
+
+    What a :class:`concurrent.futures.Future` has for callbacks and for waits on several futures is made when it is
+    first used. Most jobs never need it, and making it for each would cost as much time as submitting does.
+    """
 
     __slots__ = ()
 
@@ -55,6 +76,34 @@ class FutureLike:
             raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
         return self._failure()
 
+    def __await__(self) -> Generator[Any, None, None]:
+        import asyncio  # an event loop has imported it
+
+        return asyncio.wrap_future(self).__await__()
+
+    def _make_state(self, name: str) -> None:
+        """Makes the state of the future, unless another thread has made it."""
+        with _making_states:
+            is_new = name not in vars(self)
+            if is_new:
+                super().__init__()
+                self.set_running_or_notify_cancel()
+        if is_new:
+            self._settle_at_end()
+
+    def _settle(self) -> None:
+        """Sets the future's result or exception; the job has ended."""
+        error = self._failure()
+        with suppress(InvalidStateError):  # another thread has done so
+            if error is None:
+                self.set_result(None)
+            else:
+                self.set_exception(error)
+
+    def _settle_at_end(self) -> None:
+        """Has :meth:`_settle` called when the job has ended, at once if it has."""
+        raise NotImplementedError
+
     def _wait(self, seconds: float) -> bool:
         """Whether it has ended within this time, successfully or not."""
         raise NotImplementedError
@@ -64,8 +113,16 @@ class FutureLike:
         raise NotImplementedError
 
 
-class Job(FutureLike):
-    """A launch that has been submitted."""
+for _name in vars(Future()):
+    setattr(LaunchFuture, _name, StateOfFuture(_name))
+
+
+class Job(LaunchFuture):
+    """A launch that has been submitted: a :class:`concurrent.futures.Future` that can be awaited.
+
+    A job is not cancelled by itself, but with its application: ``cancel()`` returns False, and the exception of a job
+    whose application was cancelled is :class:`gpushare.Cancelled`.
+    """
 
     def __init__(self, session: Session, number: int, name: str, arguments: Sequence[Any]) -> None:
         self._name = name
@@ -78,6 +135,12 @@ class Job(FutureLike):
     def name(self) -> str:
         """Application and kernel, for messages."""
         return self._name
+
+    def _settle_at_end(self) -> None:
+        if self._wait(0):
+            self._settle()
+        else:
+            self._session._watcher.watch(self._number, self)
 
     def _wait(self, seconds: float) -> bool:
         if self._error is not None or self._arguments is None:

@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from typing_extensions import override
@@ -14,21 +13,24 @@ from typing_extensions import override
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.arguments.device_array import DeviceArray
-from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.choice import backend_named
 from gpushare.checks import number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.devices import chosen
-from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name, require_open_ordering
 from gpushare.results.run import Run
-from gpushare.session.api import SessionApi
+from gpushare.session.api import FINISHED, SessionApi, Unopened
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
+from gpushare.session.job_watcher import JobWatcher
+from gpushare.session.launched import Launched
 from gpushare.session.run import begun_work, decided_by
+
+if TYPE_CHECKING:
+    from gpushare.backends.base import SessionDevice
 
 
 class Session(SessionApi):
@@ -82,19 +84,33 @@ class Session(SessionApi):
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self._on = backend_named(chosen(device, "cuda:0")).session_device(speed)
-        self.device = self._on.device
+        self._chosen = chosen(device, "cuda:0"), speed
         self.policy = policy
         self._ordering = ordering
         self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
         self._keeps_record = keeps_record
-        self._core = self._on.open(owned, ordering, keeps_record=keeps_record)
+        self._first_policy = owned
+        self._on = cast("SessionDevice", Unopened(self, "_on"))
+        self._core = cast("_core.CoreSession", Unopened(self, "_core"))
         self._applications: list[SessionApplication] = []
         self._jobs = UnfinishedJobs()
-        self._finished = False
         self._lock = threading.Lock()
+        super().__init__()
+
+    @override
+    def _open(self) -> None:
+        device, speed = self._chosen
+        on = backend_named(device).session_device(speed)
+        self._core = on.open(self._first_policy, self._ordering, keeps_record=self._keeps_record)
+        self._watcher = JobWatcher(self._core)
+        self._on = on
         ends_here(self)
+
+    @property
+    @override
+    def device(self) -> Any:
+        return self._on.device
 
     @property
     @override
@@ -212,12 +228,15 @@ class Session(SessionApi):
         return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1
 
     def _require_open(self) -> None:
+        require(not self._finished or self._is_open, FINISHED)  # it is not opened to say that it has been finished
         self._core.require_other_thread()
-        require(not self._finished, "the session has been finished: open another one")
+        require(not self._finished, FINISHED)
 
     @override
     def close(self) -> None:
         was_finished, self._finished = self._finished, True
+        if not self._is_open:
+            return
         self._core.close()  # also where another thread waits in finish()
         if was_finished:
             self._on.check()
@@ -234,13 +253,10 @@ class Session(SessionApi):
     def _submit(
         self,
         application: SessionApplication,
-        kernel: Kernel | KernelModel,
-        grid: int | Extent,
-        block: int | Extent,
-        args: Sequence[Any],
-        shared_bytes: int,
+        launch: Launched,
     ) -> Job:
         self._require_open()
+        kernel, grid, block, args, shared_bytes = launch
         if not isinstance(args, list | tuple):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)

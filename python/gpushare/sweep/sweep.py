@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import replace
@@ -14,9 +14,10 @@ from gpushare.backends.base import Outcome
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.backend import SimulatorBackend
 from gpushare.backends.simulator.simulation import Repeat
-from gpushare.compare import listed, lost, require_executor, require_usable, result_of, with_baseline
-from gpushare.model.workload import Workload
+from gpushare.compare import lost, name_of_baseline, require_executor, require_usable, result_of, with_baseline
+from gpushare.model.load import AnyWorkload, all_loaded
 from gpushare.policy import Policy, policy_name
+from gpushare.policy_names import with_distinct_names
 from gpushare.progress import tracked
 from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.result import Result
@@ -34,7 +35,7 @@ class Sweep:
 
     Args:
         folder: where the runs are kept; made by :meth:`run`.
-        workload: one workload, or several.
+        workload: one workload, or several, as for :func:`gpushare.compare`.
         policies: as for :func:`gpushare.compare`.
         device: a simulated one.
         repeats: runs per workload and policy; repeat ``i`` has seed ``seed + i``.
@@ -59,7 +60,7 @@ class Sweep:
     def __init__(
         self,
         folder: str | Path,
-        workload: Workload | Sequence[Workload],
+        workload: AnyWorkload | Iterable[AnyWorkload],
         policies: Iterable[str | Policy] | None = None,
         *,
         device: str | Path | Device = "auto",
@@ -67,8 +68,9 @@ class Sweep:
         seed: int = 0,
         baseline: str | Policy | None = None,
     ) -> None:
-        workloads = [workload] if isinstance(workload, Workload) else listed(workload, "workloads")
-        contenders = with_baseline(policies, baseline)
+        workloads = all_loaded(workload)
+        given = with_baseline(policies, baseline)
+        contenders = with_distinct_names(given)
         require_usable(workloads, contenders, repeats, seed)
         backend = backend_for(device, *workloads)
         if not isinstance(backend, SimulatorBackend):
@@ -76,7 +78,7 @@ class Sweep:
         for contender in contenders:
             backend.require_policy(contender)
         self._backend = backend
-        self._baseline = None if baseline is None else policy_name(baseline)
+        self._baseline = name_of_baseline(baseline, given, contenders)
         self._cases = backend.cases(workloads, contenders, repeats, seed)
         devices = {each.name: backend.device_of(each) for each in workloads}
         self._devices = devices

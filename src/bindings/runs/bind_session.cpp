@@ -175,6 +175,10 @@ void bind_session(py::module_& module) {
            "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
            "the job.")
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
+      .def("watch", &Session::watch, py::arg("job"), no_gil, "await_watched() returns this job once it is over.")
+      .def("await_watched", &Session::await_watched, no_gil,
+           "Waits until watched jobs are over, or the session is, and returns those jobs, each once; none when the "
+           "session is over and all have been returned.")
       .def(
           "withdraw", [](Session& self, int application) { self.withdraw(static_cast<ApplicationId>(application)); },
           py::arg("application"), no_gil, "Withdraws the application: its jobs are cancelled.")

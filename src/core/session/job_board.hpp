@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "core/model/errors.hpp"
 
@@ -45,8 +48,21 @@ class JobBoard {
   /// A thread waits for this job, until await_no_more().
   void await(JobId job) { awaited_.insert(job); }
   void await_no_more(JobId job) { awaited_.erase(awaited_.find(job)); }
-  /// Does any thread wait for this job, or for all jobs?
-  bool is_awaited(JobId job) const { return unfinished_ == 0 || awaited_.contains(job); }
+  /// Does any thread wait for this job, for all jobs, or for the ends of watched jobs?
+  bool is_awaited(JobId job) const { return unfinished_ == 0 || awaited_.contains(job) || !ends_of_watched_.empty(); }
+
+  /// take_ends_of_watched() returns it once it is over.
+  void watch(JobId job) {
+    if (is_over(job)) return ends_of_watched_.push_back(job);
+    watched_.insert(job);
+  }
+  bool has_ends_of_watched() const { return !ends_of_watched_.empty(); }
+  std::vector<JobId> take_ends_of_watched() { return std::exchange(ends_of_watched_, {}); }
+  /// All watched jobs count as over: the session will not end them.
+  void give_up_watched() {
+    ends_of_watched_.insert(ends_of_watched_.end(), watched_.begin(), watched_.end());
+    watched_.clear();
+  }
 
   bool is_over(JobId job) const { return job < first_ || jobs_[job - first_] != State::Open; }
   /// Throws Cancelled for a job that was.
@@ -61,6 +77,7 @@ class JobBoard {
   void close(JobId job, State how) {
     jobs_[job - first_] = how;
     --unfinished_;
+    if (watched_.erase(job) > 0) ends_of_watched_.push_back(job);
     for (; !jobs_.empty() && jobs_.front() != State::Open; ++first_) jobs_.pop_front();
   }
 
@@ -68,6 +85,8 @@ class JobBoard {
   std::deque<State> jobs_;
   std::unordered_map<JobId, std::string> reasons_;
   std::unordered_multiset<JobId> awaited_;
+  std::set<JobId> watched_;
+  std::vector<JobId> ends_of_watched_;
   std::deque<JobId> cancelled_;  // those with a reason, the oldest first
   const std::size_t most_reasons_;
   std::size_t unfinished_ = 0;

@@ -65,6 +65,7 @@ void Session::end_thread() {
   const std::scoped_lock lock(mutex_);
   left.swap(requests_);
   is_over_ = true;
+  jobs_.give_up_watched();
   own_thread_ = std::thread::id();
   changed_.notify_all();
 }
@@ -222,6 +223,20 @@ bool Session::look_for_end(JobId job, Duration longest, std::unique_lock<std::mu
   }
   --threads_looking_;
   return true;
+}
+
+void Session::watch(JobId job) {
+  const std::scoped_lock lock(mutex_);
+  require_lazily(job < jobs_.opened(), [&] { return "this session has no job " + std::to_string(job); });
+  jobs_.watch(job);
+  if (is_over_) jobs_.give_up_watched();
+  if (jobs_.has_ends_of_watched()) changed_.notify_all();
+}
+
+std::vector<JobId> Session::await_watched() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return jobs_.has_ends_of_watched() || is_over_; });
+  return jobs_.take_ends_of_watched();
 }
 
 std::exception_ptr Session::failure() const {

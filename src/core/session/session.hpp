@@ -109,6 +109,12 @@ class Session {
   /// the job had ended by then.
   bool wait(JobId job, Duration timeout);
 
+  /// await_watched() returns this job once it is over.
+  void watch(JobId job);
+  /// Waits until watched jobs are over, or the session is, and returns those jobs. Each comes once, and none when the
+  /// session is over and all have come. wait() says how a job ended.
+  std::vector<JobId> await_watched();
+
   /// Has all that has been submitted ended within this time, or the session failed?
   bool wait_for_all(Duration timeout);
   /// Waits for all that has been submitted, at most so long. Throws what the session has failed with, and the device's

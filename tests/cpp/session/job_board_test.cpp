@@ -35,5 +35,22 @@ TEST(JobBoard, ForgetsTheOldestReasonsWhereItMay) {
   EXPECT_THROW(board.require_not_cancelled(2), Cancelled);
 }
 
+TEST(JobBoard, ReturnsEveryWatchedJobOnceWhenItIsOver) {
+  JobBoard board;
+  const std::vector<JobId> jobs = {board.open(), board.open(), board.open(), board.open()};
+  board.end(jobs[0]);
+  for (const JobId job : {jobs[0], jobs[1], jobs[3]}) board.watch(job);
+  EXPECT_EQ(board.take_ends_of_watched(), std::vector{jobs[0]});
+  board.end(jobs[2]);
+  EXPECT_FALSE(board.has_ends_of_watched());
+  EXPECT_FALSE(board.is_awaited(jobs[2]));
+  board.cancel(jobs[1], "gone");
+  EXPECT_TRUE(board.is_awaited(jobs[1]));
+  EXPECT_EQ(board.take_ends_of_watched(), std::vector{jobs[1]});
+  board.give_up_watched();
+  EXPECT_EQ(board.take_ends_of_watched(), std::vector{jobs[3]});
+  EXPECT_FALSE(board.has_ends_of_watched());
+}
+
 }  // namespace
 }  // namespace gpushare

@@ -64,6 +64,19 @@ TEST(Session, JobsEndWhenTheirTimeHasCome) {
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 20ms);
 }
 
+TEST(Session, WatchedJobsAreReturnedAsTheyEnd) {
+  TrialSession trial;
+  const JobId endless = trial.submit(trial.add("a"), 1, 1h);
+  const JobId job = trial.submit(trial.add("b"), 1, 1ms);
+  for (const JobId each : {endless, job}) trial.session.watch(each);
+  EXPECT_EQ(trial.session.await_watched(), std::vector{job});
+  std::jthread closing([&] { trial.session.close(); });
+  EXPECT_EQ(trial.session.await_watched(), std::vector{endless});
+  EXPECT_THAT(trial.session.await_watched(), SizeIs(0));
+  trial.session.watch(endless);
+  EXPECT_EQ(trial.session.await_watched(), std::vector{endless});
+}
+
 TEST(Session, WaitingEndsWithItsTime) {
   TrialSession trial;
   const JobId job = trial.submit(trial.add("a"), 1, 1h);

@@ -20,6 +20,7 @@ from gpushare.daemon.protocol.peer import Peer
 from gpushare.daemon.protocol.wire import Channel, close_all
 from gpushare.daemon.settings import Settings
 from gpushare.daemon.supervisor.supervisor import Supervisor
+from gpushare.daemon.supervisor.worker_process import COMMAND
 
 STANDIN = (sys.executable, str(pathlib.Path(__file__).with_name("standin.py")))
 PATIENCE_S = 30
@@ -120,6 +121,24 @@ def server():
 def session(server):
     with gs.connect(server) as session:
         yield session
+
+
+@pytest.fixture(scope="module")
+def real_server(start_server):
+    """The socket of a server of a simulated device, with a worker as it is."""
+    with start_server(worker=COMMAND, policy="even") as path:
+        yield path
+
+
+@pytest.fixture(params=["in process", "through the server"])
+def session_of_either_kind(request):
+    """On a simulated device, under the policy `even`."""
+    if request.param == "in process":
+        with gs.Session("sim:h100", "even", highest_priority=0) as session:
+            yield session
+    else:
+        with gs.connect(request.getfixturevalue("real_server")) as session:
+            yield session
 
 
 @pytest.fixture(scope="session")

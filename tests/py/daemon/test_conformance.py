@@ -11,7 +11,6 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
-from gpushare.daemon.supervisor.worker_process import COMMAND
 
 DEVICE = "sim:h100"
 PATIENCE_S = 60
@@ -23,21 +22,9 @@ SHORT = gs.KernelModel("short", threads=128, latency_ns=20_000)
 TRIAD = gs.Launch.of_suite("triad", "small")
 
 
-@pytest.fixture(scope="module")
-def real_server(tmp_path_factory, start_server):
-    """With a worker as it is."""
-    with start_server(worker=COMMAND, policy="even") as path:
-        yield path
-
-
-@pytest.fixture(params=["in process", "through the server"])
-def session(request):
-    if request.param == "in process":
-        with gs.Session(DEVICE, "even", highest_priority=0) as session:
-            yield session
-    else:
-        with gs.connect(request.getfixturevalue("real_server")) as session:
-            yield session
+@pytest.fixture
+def session(session_of_either_kind):
+    return session_of_either_kind
 
 
 def submit(application, kernel=SHORT, blocks=8, args=()):
@@ -62,6 +49,34 @@ def test_a_kernel_without_one_is_refused(session):
     application = session.application("alice")
     with raises_naming(gs.InvalidInput, "profile"):
         submit(application, gs.Kernel("__global__ void unknown() {}", "unknown"))
+
+
+def test_launches_are_submitted_in_the_form_of_a_workload(session):
+    application = session.application("alice")
+    jobs = [
+        application.submit(SHORT, 8),
+        application.submit(gs.Launch(SHORT, 8)),
+        application.submit(gs.Launch(SHORT, grid=(2, 4), block=(64, 2))),
+        application.submit(gs.Launch.of_suite("triad", "small")),
+    ]
+    for job in jobs:
+        job.result(PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("give", "named"),
+    [
+        (lambda submit: submit(SHORT), ("short", "grid and block")),
+        (lambda submit: submit(SHORT, 8, grid=8, block=128), ("short", "blocks")),
+        (lambda submit: submit(TRIAD.kernel, 8), ("triad", "blocks")),
+        (lambda submit: submit(TRIAD, grid=8), "triad"),
+        (lambda submit: submit(gs.Launch(SHORT, 8, pace=gs.HostPace(host_ns=5))), ("short", "pace")),
+        (lambda submit: submit("short", 8), ("short", "KernelModel")),
+    ],
+)
+def test_launches_that_are_given_twice_or_in_part(session, give, named):
+    with raises_naming(gs.InvalidInput, named):
+        give(session.application("alice").submit)
 
 
 def test_three_dimensions(session):

@@ -182,8 +182,10 @@ def test_logs_are_json_where_asked():
     assert line["pid"] == os.getpid()
 
 
+@pytest.mark.parametrize("in_background", [False, True])
 @pytest.mark.parametrize("name", SIGNALS)
-def test_the_command_serves_until_it_is_told_to_end(folder, name):
+def test_the_command_serves_until_it_is_told_to_end(folder, name, in_background):
+    """A shell has SIGINT ignored by what it starts in the background."""
     standin = pathlib.Path(__file__).with_name("standin.py")
     starts = (
         "from gpushare.daemon.supervisor import worker_process\n"
@@ -191,8 +193,9 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
     )
     script = f"{starts}\nfrom gpushare.cli import main\nmain()"
     line = ["serve", "--device", "sim:h100", "--policy", "fifo", "--socket", folder / "socket", "--log-json"]
-    line += ["--http", "localhost:0"]
-    command = [sys.executable, "-c", script, *line]
+    line += ["--http", "localhost:0", "--highest-priority", "3"]
+    ignoring = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh"] if in_background else []
+    command = [*ignoring, sys.executable, "-c", script, *line]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         said = []
         while "serving sim:h100" not in "".join(said):
@@ -201,6 +204,9 @@ def test_the_command_serves_until_it_is_told_to_end(folder, name):
         with gs.connect(folder / "socket") as session:
             assert session.policy == "fifo"
             assert (folder / "socket.token").exists()
+            session.application("urgent", priority=3)
+            with raises_naming(gs.RefusedError, "too urgent", 4, 3):
+                session.application("too urgent", priority=4)
             server.send_signal(name)
             said += server.stderr.readlines()
     assert server.returncode == SIGNALS[name]
@@ -224,6 +230,8 @@ def test_sigterm_raises_no_error():
     [
         ("serve --policy fifi", ("fifi", "fifo")),
         ("serve --config none.toml", "none.toml"),
+        ("serve --highest-priority high", ("--highest-priority", "high")),
+        ("serve --highest-priority 2147483648", "--highest-priority"),
         ("serve --device sim:h100 --device sim:h100", "--device"),
         ("serve --device sim:h100 --socket /nowhere/socket", ()),
     ],

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs of a session: in order, from many threads, in any number; what cannot be preempted runs as a whole."""
 
+import asyncio
 import threading
+from concurrent.futures import wait
 
 import numpy as np
 import pytest
@@ -60,6 +62,22 @@ def test_a_timeout_ends_the_wait_and_not_the_job(session, gate):
         waiting.job.result(PATIENCE_S)
         assert waiting.job.done()
         waiting.job.result(timeout=0)
+
+
+def test_jobs_are_futures_that_can_be_awaited(kernels, gate):
+    async def work():
+        async with gs.Session("cuda:0", "even") as session:
+            number = session.zeros(1, np.uint32)
+            with gate(session, session.application("slow")) as waiting:
+                application = session.application("quick")
+                job = application.submit(gs.Launch(kernels.append, grid=1, block=1), args=[number, 5])
+                await job
+                assert number.numpy()[0] == 5
+                assert wait([waiting.job, job], 0.01) == ({job}, {waiting.job})
+                waiting.open()
+                await waiting.job
+
+    asyncio.run(asyncio.wait_for(work(), PATIENCE_S))
 
 
 def test_a_thousand_small_jobs(session, kernels, size):

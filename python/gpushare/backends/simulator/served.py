@@ -11,7 +11,7 @@ from gpushare._core import Device, InvalidInput
 from gpushare.arguments.device_array import DeviceArray, allocate
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.base import AloneNs, Released, ServedDevice
-from gpushare.backends.simulator.session import NO_VARIABLES, HostAllocator, SimulatedDevice, of_model
+from gpushare.backends.simulator.session import NO_VARIABLES, HostAllocator, SimulatedDevice
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Launch
@@ -55,7 +55,7 @@ class ServedSimulator(ServedDevice):
     ) -> tuple[int, list[dict[str, Any]] | None]:
         """Registers the kernel's model with this block in the port; its arguments are not checked."""
         if isinstance(kernel, KernelModel):
-            of_model(kernel, 1, block, shared_bytes)
+            Launch(kernel, grid=1, block=block, shared_bytes=shared_bytes)
         return port.add_model(self.model(kernel, block, shared_bytes, code), alone, *released), None
 
     def module_of(self, kernel: Kernel | KernelModel) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,12 +12,10 @@ import numpy as np
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.arguments.device_array import DeviceArray, allocate, from_host
-from gpushare.arguments.launch_geometry import block_of, grid_of
 from gpushare.backends.base import SessionDevice, Submitted
-from gpushare.checks import number, whole
-from gpushare.model.kernel_model import KernelModel
+from gpushare.checks import number
 from gpushare.model.launch_shapes import LaunchShapes
-from gpushare.model.operation import MOST_SHARED_BYTES, Launch
+from gpushare.model.operation import Launch
 
 if TYPE_CHECKING:
     from gpushare.kernels.kernel import Kernel
@@ -109,8 +106,7 @@ class SimulatorInSession(SessionDevice):
         return self._shapes.of(kernel, grid, block, shared_bytes)
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Submitted:
-        launch = of_model(kernel, grid, block, shared_bytes) if isinstance(kernel, KernelModel) else None
-        launch = launch or Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
         core = launch.on(self.device.description)
         _core.require_runnable(self.device.description, core)
         return Submitted(launch, core, None, ())
@@ -130,13 +126,3 @@ class SimulatorInSession(SessionDevice):
 
     def forget(self) -> None:
         """Does nothing: there are no variables to release."""
-
-
-def of_model(model: KernelModel, grid: Any, block: Any, shared_bytes: Any) -> Launch:
-    """A launch of a model, with the checks of a GPU; a block must have as many threads as the model."""
-    subject = f"launch of {model.name!r}"
-    threads = math.prod(block_of(f"{subject}: block", block))
-    if threads != model.threads:
-        raise InvalidInput(f"{subject}: block has {threads} threads, but the model is of {model.threads}")
-    whole(f"{subject}: shared_bytes", shared_bytes, 0, MOST_SHARED_BYTES)
-    return Launch(model, math.prod(grid_of(f"{subject}: grid", grid)))

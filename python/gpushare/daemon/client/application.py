@@ -14,8 +14,10 @@ from gpushare.daemon.client.job import DaemonJob
 from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
+from gpushare.model.operation import Launch
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
+from gpushare.session.launched import launched
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.registrations import Registered
@@ -49,10 +51,11 @@ class DaemonApplication:
 
     def submit(
         self,
-        kernel: Kernel | KernelModel,
+        kernel: Kernel | KernelModel | Launch,
+        blocks: int | None = None,
         *,
-        grid: int | Extent,
-        block: int | Extent,
+        grid: int | Extent | None = None,
+        block: int | Extent | None = None,
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
         idempotent: bool = False,
@@ -61,6 +64,8 @@ class DaemonApplication:
 
         Args:
             kernel: a Kernel; on a simulated device one with a profile, such as those of the suite, or a KernelModel.
+                Or a Launch, which has all but arguments in device memory.
+            blocks: thread blocks of a KernelModel, instead of a grid and a block.
             grid: blocks, an int or up to three, x first.
             block: threads per block, an int or up to three, x first.
             args: one per parameter: arrays of this session for pointers, numbers for values.
@@ -76,7 +81,8 @@ class DaemonApplication:
         """
         if self._cancelled:
             raise Cancelled(f"application {self.name!r} has been cancelled")
-        return self._session._submit(self, kernel, grid, block, args, shared_bytes, idempotent)
+        parts = launched(kernel, blocks, grid, block, args, shared_bytes)
+        return self._session._submit(self, parts, idempotent)
 
     def set_priority(self, priority: int) -> None:
         """Changes the priority, also while launches run.

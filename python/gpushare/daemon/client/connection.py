@@ -20,6 +20,7 @@ from gpushare.daemon.client.replay_log import ReplayLog, replay
 from gpushare.daemon.client.variable_places import VariablePlaces
 from gpushare.daemon.errors import DaemonGoneError, WorkerLostError
 from gpushare.daemon.protocol.limits import WELCOME_TIMEOUT_S
+from gpushare.session.api import FINISHED
 
 PAUSE_S = 0.1
 MOST_WORKERS_ASKED = 3
@@ -65,7 +66,7 @@ class Connection:
 
     def require_open(self) -> None:
         """Raises InvalidInput once the connection has been closed."""
-        require(not self._closed, "the session has been finished: open another one")
+        require(not self._closed, FINISHED)
 
     def close(self) -> None:
         """Closes the connection finally."""

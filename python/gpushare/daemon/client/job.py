@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Sequence
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import WorkerGone
-from gpushare.arguments.launch_geometry import MOST_TASKS, Extent, grid_of
+from gpushare.arguments.launch_geometry import MOST_TASKS, grid_of
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.array_mapping import array_of
 from gpushare.daemon.client.registrations import Registered
 from gpushare.daemon.errors import DaemonGoneError
-from gpushare.session.job import FutureLike
+from gpushare.session.job import LaunchFuture
+from gpushare.session.launched import Launched
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.application import DaemonApplication
@@ -24,7 +24,6 @@ MOST_ATTEMPTS = 3
 MOST_SUSPICIONS = 1
 """Limit of failures, of this or another kernel, during which a repeated job was on the GPU."""
 NUMBERS = (int, float)
-_making_events = threading.Lock()
 
 
 class Submission:
@@ -40,17 +39,10 @@ class Submission:
     def __init__(
         self,
         application: DaemonApplication,
-        kernel: Any,
-        grid: int | Extent,
-        block: int | Extent,
-        arguments: Sequence[Any],
-        shared_bytes: int,
+        launch: Launched,
     ) -> None:
         self.application = application
-        self.kernel = kernel
-        self.grid = grid
-        self.block = block
-        self.shared_bytes = shared_bytes
+        self.kernel, self.grid, self.block, arguments, self.shared_bytes = launch
         self.arguments = [each if type(each) in NUMBERS else _argument(each) for each in arguments]
         self.arrays = [each for each in self.arguments if type(each) is ArrayState]
 
@@ -72,8 +64,8 @@ class Submission:
         return launcher.launch(application, grid, self.arguments, job)
 
 
-class DaemonJob(FutureLike):
-    """A launch that has been submitted.
+class DaemonJob(LaunchFuture):
+    """A launch that has been submitted: a future that can be awaited, like :class:`gpushare.session.job.Job`.
 
     Attributes:
         is_replayable: it is repeated automatically if its worker is lost.
@@ -85,8 +77,8 @@ class DaemonJob(FutureLike):
     """
 
     __slots__ = (
-        "__weakref__", "_event", "_number", "_registered", "attempts", "error", "has_ended", "is_replayable",
-        "repeats", "submission", "suspicions",
+        "_is_future", "_number", "_registered", "attempts", "error", "has_ended", "is_replayable", "repeats",
+        "submission", "suspicions",
     )  # fmt: skip
 
     def __init__(self, submission: Submission, *, is_replayable: bool, repeats: DaemonJob | None = None) -> None:
@@ -97,7 +89,7 @@ class DaemonJob(FutureLike):
         self.suspicions = 0
         self.error: Exception | None = None
         self.has_ended = False
-        self._event: threading.Event | None = None
+        self._is_future = False  # whether the state of a future has been made, which has to be settled
         self._number = 0
         self._registered: Registered | None = None
 
@@ -143,8 +135,18 @@ class DaemonJob(FutureLike):
             return
         self.error = error
         self.has_ended = True
-        if self._event is not None:
-            self._event.set()
+        if self._is_future:
+            self._settle()
+
+    def _settle_at_end(self) -> None:
+        self._is_future = True  # from now on settle() does it
+        try:
+            has_ended = self._wait(0)
+        except Exception as error:  # a forked process is told of no ends
+            self.set_exception(error)
+            return
+        if has_ended:
+            self._settle()
 
     @property
     def application(self) -> DaemonApplication:
@@ -174,10 +176,8 @@ class DaemonJob(FutureLike):
             return self.has_ended
         if self.has_ended or seconds <= 0:
             return self.has_ended
-        with _making_events:
-            if self._event is None:
-                self._event = threading.Event()
-        return self.has_ended or self._event.wait(end - time.monotonic()) or self.has_ended
+        wait([self], max(end - time.monotonic(), 0))
+        return self.has_ended
 
     def __repr__(self) -> str:
         return f"<DaemonJob {self.name}>"

@@ -28,6 +28,7 @@ from gpushare.daemon.client.server_socket import answers, connected
 from gpushare.daemon.errors import DaemonGoneError, ProtocolError, WorkerLostError, from_message
 from gpushare.daemon.protocol.limits import PROTOCOL_VERSION
 from gpushare.daemon.protocol.wire import Channel, Message, close_all
+from gpushare.session.api import FINISHED
 
 MOST_DELAY_MS = 10
 """Delay before jobs without a waiting thread are notified of their end, where many end in sequence: notifying takes the
@@ -250,7 +251,7 @@ class Link:
     def _end(self, error: Exception) -> None:
         """Handles the end of a connection that ended without a reason."""
         if self._closed:
-            why: Exception = InvalidInput("the session has been finished: open another one")
+            why: Exception = InvalidInput(FINISHED)
         elif answers(self._path):
             why = WorkerLostError(f"the worker has ended, and its arrays and jobs are lost ({error}); submit again")
         else:

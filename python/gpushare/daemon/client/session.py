@@ -7,14 +7,13 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from typing_extensions import override
 
 from gpushare._core import InvalidInput
 from gpushare.arguments.device_array import _extent
-from gpushare.arguments.launch_geometry import Extent
 from gpushare.arguments.on_device import host_array
 from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
@@ -31,11 +30,11 @@ from gpushare.daemon.protocol.arena import Arena
 from gpushare.daemon.protocol.client_history import ClientHistory
 from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
-from gpushare.model.kernel_model import KernelModel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
-from gpushare.session.api import SessionApi
+from gpushare.session.api import SessionApi, Unopened
 from gpushare.session.job import DEFAULT_TIMEOUT_S
+from gpushare.session.launched import Launched
 
 SEQUENCES = (list, tuple)
 
@@ -48,8 +47,14 @@ class DaemonSession(SessionApi):
     """
 
     def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
-        self._connection = Connection(path, device, trusted_uids, patience_s)
+        self._where = path, device, trusted_uids, patience_s
         self._names: set[str] = set()
+        self._connection = cast("Connection", Unopened(self, "_connection"))
+        super().__init__()
+
+    @override
+    def _open(self) -> None:
+        self._connection = Connection(*self._where)
 
     @property
     def device(self) -> str:
@@ -200,7 +205,9 @@ class DaemonSession(SessionApi):
 
     @override
     def close(self) -> None:
-        self._connection.close()
+        self._finished = True
+        if self._is_open:
+            self._connection.close()
 
     def _allocated(self, shape: tuple[int, ...], dtype: np.dtype, durable: bool, shared: bool) -> ArrayState:
         require(not dtype.hasobject, f"a GPU cannot hold Python objects: dtype {dtype}")
@@ -236,16 +243,13 @@ class DaemonSession(SessionApi):
     def _submit(
         self,
         application: DaemonApplication,
-        kernel: Kernel | KernelModel,
-        grid: int | Extent,
-        block: int | Extent,
-        args: Sequence[Any],
-        shared_bytes: int,
+        launch: Launched,
         idempotent: bool,
     ) -> DaemonJob:
+        args = launch[3]
         if not isinstance(args, SEQUENCES):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
-        submission = Submission(application, kernel, grid, block, args, shared_bytes)
+        submission = Submission(application, launch)
         job = DaemonJob(submission, is_replayable=False)
         self._connection.submit(job, idempotent=idempotent)
         return job

@@ -16,6 +16,9 @@ from gpushare.reproduce.cd_search.smk import smk_section
 from gpushare.reproduce.cd_search.suite import suite_sections
 from gpushare.reproduce.reproduction import Reproduction
 
+QUICK_PER_KIND = 4
+"""Of the paper's seven memory-bound and seven compute-bound kernels."""
+
 
 def reproduce(
     *, seeds: int = 1, quick: bool = False, progress: bool | None = None, device: Where = "sim:h100"
@@ -24,12 +27,13 @@ def reproduce(
 
     Args:
         seeds: number of seeds for every mix; on a GPU number of repeats.
-        quick: leave out four applications, the sensitivity analysis and SMK, and run few of the suite's pairs.
+        quick: leave out four applications, the sensitivity analysis and SMK, and run a third of the paper's pairs and few
+            of the suite's.
         progress: as in :func:`gpushare.compare`.
         device: device for the suite's kernels: a GPU, or ``sim:h100``.
     """
     paper_gpu = find_device("sim:gpgpu-sim-24")
-    mixes = SimulatedMixes(paper_gpu, progress, seeds)
+    mixes = SimulatedMixes(paper_gpu, progress, seeds, **({"per_kind": QUICK_PER_KIND} if quick else {}))
     sections = [paper_section(paper_gpu), modes_section(mixes)]
     if not quick:
         sections += [four_section(mixes), sensitivity_section(mixes), smk_section(mixes)]

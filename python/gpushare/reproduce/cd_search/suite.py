@@ -28,17 +28,19 @@ QUICK_MEMORY, QUICK_COMPUTE = ("lbm", "streamcluster"), ("matrix_product", "leuk
 ON_LINE, OFF_LINE = "cd-search", "cd-search:profile=off-line"
 LENGTH_NS = 5_000_000
 """Length of a first run alone: several search windows, of which the longest take 1 ms."""
+QUICK_LENGTH_NS = 2_000_000
 
 
 def suite_sections(
     device: Where,
     *,
     quick: bool = False,
-    length_ns: float = LENGTH_NS,
+    length_ns: float | None = None,
     progress: bool | None = None,
     seeds: int = 1,
 ) -> list[Section]:
-    """Pairs of both kinds, and memory-bound ones, whose first runs take ``length_ns`` alone."""
+    """Pairs of both kinds, and memory-bound ones, whose first runs take ``length_ns`` alone; by default LENGTH_NS."""
+    length_ns = length_ns or (QUICK_LENGTH_NS if quick else LENGTH_NS)
     memory, compute = (QUICK_MEMORY, QUICK_COMPUTE) if quick else (MEMORY, COMPUTE)
     applications = [Application(name, (Launch.of_suite(name),)) for name in (*memory, *compute)]
     known = first_runs(applications, device, length_ns, seeds)

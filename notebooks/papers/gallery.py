@@ -24,7 +24,7 @@
 # preemptible workers (`docs/internals/transform.md`) on the data of the suite's large case. Three recordings are read:
 #
 # - the shipped profile (`docs/guide/profile.md`): speed against SMs and against blocks per SM, of 54 kernels;
-# - `notebooks/data`: 120 pairs under five splits of the SMs, and a finer sweep of two pairs (`benchmarks/gpu`);
+# - `notebooks/papers/data`: 120 pairs under five splits of the SMs, and a finer sweep of two pairs (`benchmarks/gpu`);
 # - `tests/data/gpu_progress`: which blocks had ended when, of 53 kernels alone under `fifo`.
 
 # %%
@@ -214,7 +214,7 @@ kernels.T
 # was not recorded.
 
 # %%
-PROGRESS = Path("../tests/data/gpu_progress")
+PROGRESS = Path("../../tests/data/gpu_progress")
 launches = pd.read_csv(PROGRESS / "launches.csv").set_index("kernel")
 reports = pd.read_csv(PROGRESS / "reports.csv.xz")
 

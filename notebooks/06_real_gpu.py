@@ -33,20 +33,22 @@ import numpy as np
 import pandas as pd
 
 import gpushare as gs
-from gpushare import _core
-from gpushare.backends.cuda.device import is_cuda
-from gpushare.suite import KERNELS
 
 plt.rcParams |= {"figure.dpi": 80, "axes.spines.top": False, "axes.spines.right": False, "axes.titlelocation": "left"}
 pd.options.display.max_colwidth = None
 
 device = os.environ.get("GPUSHARE_DEVICE", "cuda:0")
-on_gpu = is_cuda(device) and _core.cuda_device_count() > 0
+on_gpu = device.startswith("cuda")
+if on_gpu:
+    try:
+        gs.device(device)
+    except gs.CudaError:  # no driver, or no GPU
+        on_gpu = False
 
 
 def measured(what, measure):
     """The result that ``measure()`` returns on a GPU, which is kept in a file; without a GPU, what the file holds."""
-    file = Path(f"02_real_gpu{what}.result")
+    file = Path(f"06_real_gpu{what}.result")
     if on_gpu:
         measure().save(file)
     elif not file.exists():
@@ -80,7 +82,7 @@ saxpy = gs.Kernel(
     """,
     "saxpy<float>",
 )
-product = gs.Kernel(KERNELS["matrix_product"].source_path, "matrix_product")
+product = gs.Kernel(gs.suite.KERNELS["matrix_product"].source_path, "matrix_product")
 
 random = np.random.default_rng(1)
 rows, inner, columns, count = 4096, 1024, 4096, 1 << 24
@@ -171,7 +173,9 @@ plt.show()
 
 # %%
 where = device if on_gpu else "sim:h100"
-brief, elements = (saxpy, 1024) if on_gpu else (gs.Kernel(KERNELS["vector_add"].source_path, "vector_add"), 256)
+brief, elements = (
+    (saxpy, 1024) if on_gpu else (gs.Kernel(gs.suite.KERNELS["vector_add"].source_path, "vector_add"), 256)
+)
 
 
 def work_together():

@@ -34,7 +34,7 @@ import pandas as pd
 import gpushare as gs
 from gpushare.reproduce.cumas.runs import permutations, policy_of
 
-sys.path.insert(0, "../benchmarks/experiments")
+sys.path.insert(0, "../../benchmarks/experiments")
 from cumas_arrivals import MIXED, small_among_large, turnarounds_ms
 from cumas_pieces import small_behind_large, small_us
 

@@ -14,11 +14,12 @@
 # %% [markdown]
 # <!-- SPDX-License-Identifier: Apache-2.0 -->
 #
-# # Two notebooks, one GPU
+# # Read a server's trace
 #
 # Two users work on one machine: alice runs simulations in one notebook, bob filters images in another. Their processes
 # are independent; each calls `gpushare.connect()`, and a server shares the GPU between them under a policy. This is
-# alice's notebook. Bob's is a script here, so that one file shows both.
+# alice's notebook, and bob's is a script here. It asks the server for traces of the last second, which say who waited
+# and who ran, on how many SMs, under which quotas.
 #
 # The notebook runs on a simulated H100 in wall-clock time, so it needs no GPU: kernels take the time of their models
 # and compute nothing. On a GPU the same lines serve `cuda:0`, with kernels of CUDA C++. More: `docs/guide/server.md`.
@@ -41,7 +42,6 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import gpushare as gs
-from gpushare.results.server_trace import ServerTrace
 
 plt.rcParams |= {"figure.dpi": 80}
 folder = Path(tempfile.mkdtemp(prefix="gpushare"))
@@ -110,7 +110,7 @@ while not any(each["name"].startswith("bob") for each in session.status()["appli
 
 # %%
 time.sleep(1)
-first = ServerTrace.of(session.trace(0.8))
+first = gs.ServerTrace.of(session.trace(0.8))
 first.plot()
 plt.show()
 
@@ -125,7 +125,7 @@ plt.show()
 # %%
 session.set_policy("srtf")
 time.sleep(1)
-second = ServerTrace.of(session.trace(0.8))
+second = gs.ServerTrace.of(session.trace(0.8))
 second.plot()
 plt.show()
 

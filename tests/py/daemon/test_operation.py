@@ -11,7 +11,7 @@ import sys
 import time
 
 import pytest
-from messages import assert_names
+from messages import assert_names, raises_naming
 
 import gpushare as gs
 from gpushare.cli.serve import _end

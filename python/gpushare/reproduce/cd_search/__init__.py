@@ -27,8 +27,8 @@ def reproduce(
 
     Args:
         seeds: number of seeds for every mix; on a GPU number of repeats.
-        quick: leave out four applications, the sensitivity analysis and SMK, and run a third of the paper's pairs and few
-            of the suite's.
+        quick: leave out four applications, the sensitivity analysis and SMK, and run a third of the paper's pairs and
+            few of the suite's.
         progress: as in :func:`gpushare.compare`.
         device: device for the suite's kernels: a GPU, or ``sim:h100``.
     """

@@ -113,9 +113,8 @@ MadeUpGpu::Rate of_vectors(std::function<std::array<double, 2>(int, int)> speeds
 
 /// The first kernel has an eighth of its speed for each of its blocks, as long as the second has at most two; the
 /// second has all of its speed with any number.
-const MadeUpGpu::Rate better_with_few_of_the_second = of_vectors([](int one, int other) {
-  return std::array{one / 8.0 / (other > 2 ? 1.0 + 0.3 * (other - 2) : 1.0), 1.0};
-});
+const MadeUpGpu::Rate better_with_few_of_the_second = of_vectors(
+    [](int one, int other) { return std::array{one / 8.0 / (other > 2 ? 1.0 + 0.3 * (other - 2) : 1.0), 1.0}; });
 
 TEST_F(OnlineTunerOfTwo, ClimbsToTheBestAndStays) {
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), better_with_few_of_the_second);
@@ -151,9 +150,8 @@ TEST_F(OnlineTunerOfTwo, ClimbsFromAPartitionToSharedSms) {
 
 TEST_F(OnlineTunerOfTwo, ProbesCostNoMoreThanTheirShare) {
   // Whatever is tried is half as good: all but the base were probes.
-  const auto worse_elsewhere = of_vectors([](int one, int) {
-    return one == 4 ? std::array{0.6, 0.6} : std::array{0.3, 0.3};
-  });
+  const auto worse_elsewhere =
+      of_vectors([](int one, int) { return one == 4 ? std::array{0.6, 0.6} : std::array{0.3, 0.3}; });
   MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}), worse_elsewhere);
   for (std::int64_t end = 1'000'000; !gpu.tuner().is_done(); end += 1'000'000) gpu.run_until(end);
   EXPECT_THAT(gpu.blocks(), testing::ElementsAre(4, 4));
@@ -161,7 +159,7 @@ TEST_F(OnlineTunerOfTwo, ProbesCostNoMoreThanTheirShare) {
   for (const auto& [blocks, time] : gpu.in_force()) probing += blocks == gpu.blocks() ? 0 : time;
   EXPECT_GT(gpu.in_force().size(), 3U);
   // No rest follows the last one.
-  EXPECT_LT(0.5 * static_cast<double>(probing), 0.13 * static_cast<double>(gpu.now()));
+  EXPECT_LT(0.5 * static_cast<double>(probing), 0.15 * static_cast<double>(gpu.now()));
 }
 
 TEST_F(OnlineTunerOfTwo, SerialExecutionIsTriedFirstOnlyWhereNoMoreIsDone) {
@@ -191,8 +189,8 @@ TEST_F(OnlineTunerOfTwo, AProbeThatLostMoreIsFollowedByALongerRest) {
     while (gpu.in_force().size() < 3) gpu.run_until(gpu.now() + 100'000);
     return gpu.now();
   };
-  // Each probe lasts about a millisecond: half of it is lost, or a sixth.
-  EXPECT_GT(time_until_two_were_tried(0.3), time_until_two_were_tried(0.5) + 2'000'000);
+  // Each probe lasts about a millisecond: a quarter of it is lost, or a twelfth.
+  EXPECT_GT(time_until_two_were_tried(0.45), time_until_two_were_tried(0.55) + 1'000'000);
 }
 
 TEST_F(OnlineTunerOfTwo, NoiseDoesNotChangeTheAllocation) {

@@ -78,9 +78,9 @@ struct Tuning {
   static constexpr double smallest_step = 1.0 / 16;
   /// What a probe is taken to lose that could not be measured.
   static constexpr double loss_if_unknown = 0.1;
-  /// Serial execution reaches this throughput in few pairs of kernels. Where a partition does, shared SMs are tried
-  /// first.
-  static constexpr double beyond_serial = 1.05;
+  /// Serial execution reaches this throughput only beside kernels whose last blocks leave SMs idle for long. Where a
+  /// partition does, shared SMs are tried first.
+  static constexpr double beyond_serial = 1.2;
   /// A better allocation is adopted from this gain in throughput on.
   static constexpr double gain_to_adopt = 0.01;
   /// The best allocation of the other kind is explored if it is worse by no more than this.

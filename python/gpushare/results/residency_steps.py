@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def residency_changes(run: Run) -> pd.DataFrame:
-    """Changes of the number of resident blocks: launch, sm, time_ns, change."""
-    return pd.DataFrame(run.trace.residency_changes()).rename(columns={"operation": "launch"})
+    """Changes of the number of resident blocks: launch, device, sm, time_ns, change."""
+    return run._on_devices(run.trace.residency_changes()).rename(columns={"operation": "launch"})
 
 
 def steps(times_ns: ArrayLike, changes: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -20,9 +20,13 @@ def predictor_sections(ercbench: Workload, seeds: int) -> list[Section]:
     gpu, simulator = find_device("fermi-c2070"), find_device("gtx480")
     alone = [ercbench.alone(application.name) for application in ercbench.applications]
     groups = {
-        "single-gpu": [simulate(each, "fifo", gpu, seed, record=True) for each in alone for seed in range(seeds)],
-        "single-sim": [simulate(each, "fifo", simulator, seed, record=True) for each in alone for seed in range(seeds)],
-        "mpmax": [simulate(pair, "mpmax", simulator, 0, record=True) for pair in pairs_at(ercbench, simulator, 0, 0)],
+        "single-gpu": [simulate(each, "fifo", (gpu,), seed, record=True) for each in alone for seed in range(seeds)],
+        "single-sim": [
+            simulate(each, "fifo", (simulator,), seed, record=True) for each in alone for seed in range(seeds)
+        ],
+        "mpmax": [
+            simulate(pair, "mpmax", (simulator,), 0, record=True) for pair in pairs_at(ercbench, simulator, 0, 0)
+        ],
     }
     rows = []
     for group, runs in groups.items():

@@ -39,7 +39,9 @@ from gpushare.model.workload import Application, Launch, Workload
 SMS = 8
 GPUS = (2, 4, 8)
 SIZES = (4, 5, 6, 7, 8)
+ALL = "all"
 PLACES = ("predicted", "least-loaded", "first-fit")
+COLOURS = {"predicted": "#0b6e4f", "least-loaded": "#c8553d", "first-fit": "#8d99ae", "mean of all": "#d9c27e"}
 LAUNCH_US = (200.0, 500.0)
 LAUNCHES = (3, 10)
 MEMORY_SHARE = (0.025, 0.225)
@@ -130,61 +132,64 @@ def divisions(members: Sequence[int], parts: int) -> Iterator[list[int]]:
             yield [*rest, 1 << first]
 
 
-def summary(content: dict[str, Any]) -> dict[str, Any]:
-    """The tables: each placement against the best and the mean of all, and against least-loaded."""
-    rows, by_set = [], []
+def compared(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """For every set and number of GPUs, the best and the mean STP of all placements, and those of gpushare."""
+    rows = []
     for gpus in GPUS:
-        ratios: dict[str, list[float]] = {name: [] for name in (*PLACES, "mean of all")}
-        gains: dict[str, list[float]] = {name: [] for name in PLACES}
         for number, each in content["sets"].items():
             subsets = {int(bits): value for bits, value in each["subsets"].items()}
-            size = SIZES[int(number) % len(SIZES)]
             sums = [
                 sum(subsets[part] for part in division)
-                for division in divisions(range(size), gpus)
+                for division in divisions(range(SIZES[int(number) % len(SIZES)]), gpus)
                 if all(part in subsets for part in division)
             ]
-            found = each["placed"][str(gpus)]
-            ratios["mean of all"].append(statistics.fmean(sums) / max(sums))
-            for name in PLACES:
-                ratios[name].append(found[name] / max(sums))
-                gains[name].append(found[name] / found["least-loaded"])
-            by_set.append({"gpus": gpus, "set": int(number), "best": max(sums), **found})
-        rows += [
-            {
-                "gpus": gpus,
-                "place": name,
-                "of_best": statistics.geometric_mean(values),
-                "least": min(values),
-                "within_5": statistics.fmean(each >= 0.95 for each in values),
-                "over_least_loaded": statistics.geometric_mean(gains[name]) if name in gains else None,
-            }
-            for name, values in ratios.items()
-        ]
-    tables = [{"title": "placements", "rows": rows, "note": ""}, {"title": "sets", "rows": by_set, "note": ""}]
-    command = f"python -m benchmarks.placement sets.json --sets {len(content['sets'])} --policy {content['policy']}"
+            of_all = {"best": max(sums), "mean of all": statistics.fmean(sums)}
+            rows.append({"gpus": gpus, "set": int(number), **of_all, **each["placed"][str(gpus)]})
+    return rows
+
+
+def summary(sets: Sequence[dict[str, Any]], policy: str) -> dict[str, Any]:
+    """The tables: each placement against the best of all and against least-loaded; and the sets."""
+    rows = []
+    for gpus in (*GPUS, ALL):
+        chosen = [each for each in sets if gpus in (each["gpus"], ALL)]
+        for name in (*PLACES, "mean of all"):
+            ratios = [each[name] / each["best"] for each in chosen]
+            rows.append(
+                {
+                    "gpus": str(gpus),
+                    "place": name,
+                    "of_best": statistics.geometric_mean(ratios),
+                    "least": min(ratios),
+                    "within_5": statistics.fmean(each >= 0.95 for each in ratios),
+                    "over": statistics.geometric_mean(each[name] / each["least-loaded"] for each in chosen),
+                }
+            )
+    columns = {key: [round(each[key], 4) for each in sets] for key in sets[0]}
+    tables = [{"title": "placements", "rows": rows, "note": ""}, {"title": "sets", "columns": columns}]
+    count = len(sets) // len(GPUS)
+    command = f"python -m benchmarks.placement sets.json --sets {count} --policy {policy}"
     commit = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=True)
-    run = {"device": f"{', '.join(map(str, GPUS))} simulated parts of an H100", "date": f"{datetime.now(UTC):%Y-%m-%d}",
+    run = {"device": "simulated parts of an H100", "date": f"{datetime.now(UTC):%Y-%m-%d}",
            "commit": commit.stdout.strip(), "command": command}  # fmt: skip
     return {"run": run, "tables": tables}
 
 
-def draw(tables: dict[str, Any], path: Path) -> None:
-    """The sets in the order of their ratio to the best placement, a line per placement."""
+def draw(sets: Sequence[dict[str, Any]], path: Path) -> None:
+    """Each placement's ratios to the best of all, in ascending order."""
     from gpushare.plots.axes import clean, detached_figure
 
-    figure = detached_figure(9.5, 3.2)
-    rows = tables["tables"][1]["rows"]
+    figure = detached_figure(9.5, 3.4)
     axes = figure.subplots(1, len(GPUS), sharey=True)
     for ax, gpus in zip(axes, GPUS, strict=True):
-        sets = [row for row in rows if row["gpus"] == gpus]
-        for name, colour in zip(PLACES, ("#0b6e4f", "#c8553d", "#8d99ae"), strict=True):
-            ax.plot(sorted(row[name] / row["best"] for row in sets), color=colour, label=name)
+        chosen = [each for each in sets if each["gpus"] == gpus]
+        for name, colour in COLOURS.items():
+            ax.plot(sorted(each[name] / each["best"] for each in chosen), color=colour, label=name)
         ax.axhline(0.95, color="#333333", linewidth=0.6, linestyle=":")
         ax.set_xlabel("sets, the worst first")
         clean(ax, f"{gpus} GPUs")
     axes[0].set_ylabel("STP / best of all placements")
-    axes[0].legend(frameon=False, fontsize=9)
+    axes[-1].legend(frameon=False, fontsize=9)
     figure.savefig(path, dpi=110)
 
 
@@ -209,13 +214,14 @@ def main() -> None:
                 content["sets"][str(number)] = json.loads(json.dumps(measured(number, options.policy, on, pool)))
                 write_atomically(options.file, json.dumps(content).encode())
                 print(f"set {number}", flush=True)
-    tables = summary(content)
+    sets = compared(content)
+    tables = summary(sets, content["policy"])
     for row in tables["tables"][0]["rows"]:
         print({key: round(value, 4) if isinstance(value, float) else value for key, value in row.items()})
     if options.summary is not None:
-        write_atomically(options.summary, (json.dumps(tables, indent=1) + "\n").encode())
+        write_atomically(options.summary, (json.dumps(tables) + "\n").encode())
     if options.plot is not None:
-        draw(tables, options.plot)
+        draw(sets, options.plot)
 
 
 if __name__ == "__main__":

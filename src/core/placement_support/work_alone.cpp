@@ -14,7 +14,7 @@ double copy_time(const Device& device, const Copy& copy) {
   return nanoseconds(engine.latency) + static_cast<double>(copy.size.count) / engine.bandwidth.bytes_per_second * 1e9;
 }
 
-/// Of a launch, which may wait in hardware behind the one before it.
+/// What a launch takes beside its blocks: less where it waits in hardware behind the one before it.
 Duration delay(const CommandDelays& delays, bool follows_a_launch) {
   return follows_a_launch && delays.follow > Duration::zero() ? delays.follow : delays.launch + delays.completion;
 }

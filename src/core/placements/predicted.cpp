@@ -173,7 +173,7 @@ class Predicted : public Placement {
 
 std::unique_ptr<Placement> make_predicted(const PolicyOptions& options) {
   return std::make_unique<Predicted>(
-      options.number("gain", "share of the STP that moving applications has to promise in addition", 0.02, 0, 10));
+      options.number("gain", "share of the STP that moving applications has to promise in addition", 0.05, 0, 10));
 }
 
 }  // namespace gpushare

@@ -145,6 +145,7 @@ def comparison_document(result: Result) -> dict[str, Any]:
     document: dict[str, Any] = {
         "gpushare": gpushare.__version__,
         "devices": list(dict.fromkeys(run.device_name for run in result.runs)),
+        "places": list(dict.fromkeys(run.place for run in result.runs if run.place)),
         "workloads": result.workloads,
         "policies": result.policies,
         "oracles": [policy for policy in result.policies if is_oracle(policy)],

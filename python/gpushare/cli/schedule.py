@@ -175,7 +175,8 @@ def _print_run(one: Run) -> None:
         [row["application"], *(duration(row[time]) for time in times), f"{row['ntt']:.3f}"]
         for row in one.applications().to_dict(orient="records")
     ]
-    how = "" if one.is_real else f" (simulated), seed {one.seed}"
+    placed = "" if one.place is None else f", placed by {one.place}"
+    how = "" if one.is_real else f" (simulated){placed}, seed {one.seed}"
     title = f"{one.workload.name} under {one.policy} on {one.device_name}{how}"
     print_table(title, ["application", "arrival", "end", "turnaround", "alone", "slowdown (NTT)"], rows)
     rows = [[name.removesuffix("_ns"), _shown(name, value)] for name, value in one.metrics().items()]

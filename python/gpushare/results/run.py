@@ -18,13 +18,11 @@ from gpushare.model.devices import devices_text
 from gpushare.model.workload import Copy, Launch, Workload
 from gpushare.providers import provided
 from gpushare.results import pickling as pickling  # of the core's record and trace
+from gpushare.results.devices import device_of_launches, on_devices, placements
 from gpushare.results.kernel_states import kernel_states, preemptions
 from gpushare.results.measured import Measured
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from gpushare.plots.registry import RunPlots
 
 
@@ -88,13 +86,6 @@ class Run:
         """The SMs of all its devices."""
         return sum(each.sms for each in self.devices)
 
-    @cached_property
-    def first_sms(self) -> NDArray[np.int64]:
-        """By device, how many SMs the devices before it have: a trace numbers SMs through all of them."""
-        import numpy as np
-
-        return np.cumsum([0, *(each.sms for each in self.devices[:-1])])
-
     @property
     def is_real(self) -> bool:
         """Whether it was made on a real GPU."""
@@ -145,23 +136,10 @@ class Run:
         launches = {number: each for number, each in enumerate(self._operations) if isinstance(each, Launch)}
         if self.measured is not None:
             return {number: self.measured.max_residency[number] for number in launches}
-        of = {number: (each, self.devices[self._device_of_launch.get(number, 0)]) for number, each in launches.items()}
+        where = device_of_launches(self)
+        of = {number: (each, self.devices[where.get(number, 0)]) for number, each in launches.items()}
         fitting = {(each, on): each.model_on(on).max_residency(on) for each, on in set(of.values())}
         return {number: fitting[launch] for number, launch in of.items()}
-
-    @cached_property
-    def _device_of_launch(self) -> dict[int, int]:
-        """By the numbers of the operations; nothing where there is one device."""
-        if len(self.devices) == 1:
-            return {}
-        columns = self.trace.launch_arrivals()
-        return dict(zip(columns["operation"].tolist(), self._device_at(columns["sm"]).tolist(), strict=True))
-
-    def _device_at(self, sms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The devices that have these SMs of the trace."""
-        import numpy as np
-
-        return np.searchsorted(self.first_sms, sms, side="right") - 1
 
     def late(self) -> list[str]:
         """The applications that have ended after their deadline, in the workload's order."""
@@ -238,11 +216,7 @@ class Run:
         Columns: application, device (its number, counted from 0), begin_ns, end_ns. Between two stays the application's
         memory is moved, unless it had none yet.
         """
-        begins, ends = self._named(self.trace.arrivals()), self._named(self.trace.ends())
-        stays = [table.groupby("application", sort=False).cumcount() for table in (begins, ends)]
-        table = begins.assign(stay=stays[0]).merge(ends.assign(stay=stays[1]), on=["application", "stay"])
-        table = table.rename(columns={"device_x": "device", "time_ns_x": "begin_ns", "time_ns_y": "end_ns"})
-        return table[["application", "device", "begin_ns", "end_ns"]]
+        return placements(self)
 
     def blocks(self) -> pd.DataFrame:
         """One row per thread block, or per group of them, in order of their ends.
@@ -334,18 +308,10 @@ class Run:
         return [application.name for application in self.workload.applications for _ in application.operations]
 
     def _named(self, columns: dict[str, Any]) -> pd.DataFrame:
-        """The columns as in :meth:`_on_devices`, with the names of applications."""
-        table = self._on_devices(columns)
+        """The columns of a trace, with the names of applications, and with devices and their own SMs."""
+        table = on_devices(self, columns)
         names = [application.name for application in self.workload.applications]
         table["application"] = [names[application] for application in table["application"]]
-        return table
-
-    def _on_devices(self, columns: dict[str, Any]) -> pd.DataFrame:
-        """The columns, with devices and their own SMs for the SMs of the trace."""
-        table = pd.DataFrame(columns)
-        device = self._device_at(columns["sm"])
-        table["device"] = device
-        table["sm"] -= self.first_sms[device]
         return table
 
     def _repr_html_(self) -> str:

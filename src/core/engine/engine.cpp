@@ -8,6 +8,7 @@
 
 #include "core/engine/admission.hpp"
 #include "core/engine/application_streams.hpp"
+#include "core/engine/devices/whereabouts.hpp"
 #include "core/engine/dispatcher.hpp"
 #include "core/engine/ordered_dispatch.hpp"
 #include "core/engine/plan_check.hpp"
@@ -35,14 +36,6 @@ struct DevicePart {
   OrderedDispatch ordered;
 };
 
-/// Where an application is.
-struct Place {
-  DeviceId device{};
-  DeviceId wanted{};  // another one: it is moved there after its present operation
-  bool has_memory = false;
-  bool next_is_announced = false;  // to the device, which has to get it
-};
-
 class WorkloadEngine : private OperationSource {
  public:
   WorkloadEngine(GpuSet& gpus, std::span<const OnDevice> devices, std::vector<PlacementDevice> known,
@@ -52,7 +45,7 @@ class WorkloadEngine : private OperationSource {
         known_(std::move(known)),
         streams_(*devices.front().workload),
         hosts_(devices.front().workload->applications.size()),
-        places_(devices.front().workload->applications.size()) {
+        placed_(devices.front().workload->applications.size()) {
     for (std::size_t device = 0; device < devices.size(); ++device) {
       parts_.emplace_back(gpus.at(static_cast<DeviceId>(device)), devices[device],
                           static_cast<OperationSource&>(*this));
@@ -77,7 +70,7 @@ class WorkloadEngine : private OperationSource {
 
  private:
   DevicePart& part(DeviceId device) { return parts_[index(device)]; }
-  DevicePart& part_of(ApplicationId application) { return part(places_[index(application)].device); }
+  DevicePart& part_of(ApplicationId application) { return part(placed_.device_of(application)); }
 
   /// The earliest of the next arrival, the next operation that a host issues, the end of a move, and a policy's
   /// wake-up.
@@ -88,7 +81,7 @@ class WorkloadEngine : private OperationSource {
       if (const std::optional<Time> wake_at = each.dispatcher.wake_at()) consider(*wake_at);
     }
     if (!issued_later_.empty()) consider(issued_later_.begin()->first);
-    if (!moved_by_.empty()) consider(moved_by_.begin()->first);
+    if (const std::optional<Time> move_end = placed_.next_move_end()) consider(*move_end);
     return first;
   }
 
@@ -104,7 +97,7 @@ class WorkloadEngine : private OperationSource {
     part.dispatcher.deliver(EventKind::ApplicationEnded, application);
     part.ordered.ended(application);
     part.admission.leave(application);
-    std::erase(present_, application);
+    placed_.leave(application);
     place();
     start_admitted(part);
   }
@@ -128,7 +121,7 @@ class WorkloadEngine : private OperationSource {
 
   /// Nothing where the application's host may issue the operation later, or the application is about to be moved.
   std::optional<Submission> following(ApplicationId application) override {
-    Place& place = places_[index(application)];
+    Whereabouts& place = placed_.at(application);
     auto next = streams_.peek(application);
     if (!next || pace_of(*next->operation) != HostPace{} || place.wanted != place.device) return std::nullopt;
     place.next_is_announced = true;
@@ -140,7 +133,7 @@ class WorkloadEngine : private OperationSource {
   /// Starts waiting applications as long as their memory fits.
   void start_admitted(DevicePart& part) {
     while (const auto application = part.admission.admit()) {
-      places_[index(*application)].has_memory = true;
+      placed_.at(*application).has_memory = true;
       hosts_.start(*application, part.dispatcher.now());
       start_next(*application);
     }
@@ -154,9 +147,9 @@ class WorkloadEngine : private OperationSource {
       if (each.dispatcher.wake_at() == reached) wake_policy(each.dispatcher);
     }
     if (streams_.next_arrival() == reached) arrive(*reached);
-    while (!moved_by_.empty() && moved_by_.begin()->first == reached) {
+    while (const auto move = placed_.end_move(*reached)) {
       idle_wake_ups_ = 0;
-      come(moved_by_.extract(moved_by_.begin()).mapped());
+      come(*move);
     }
     while (!issued_later_.empty() && issued_later_.begin()->first == reached) {
       idle_wake_ups_ = 0;
@@ -183,7 +176,7 @@ class WorkloadEngine : private OperationSource {
 
   /// Asks where applications are to be. What has no memory yet goes there at once.
   void place(std::span<const ApplicationId> arrived = {}) {
-    const std::vector<PresentApplication> present = placed(arrived);
+    const std::vector<PresentApplication> present = placed_.present(streams_, parts_ended(), arrived);
     if (present.empty()) return;
     const std::vector<DeviceId> devices =
         placement_.decide({.now = parts_.front().dispatcher.now(), .devices = known_, .present = present});
@@ -193,11 +186,10 @@ class WorkloadEngine : private OperationSource {
       const ApplicationId id = present[i].id;
       GPUSHARE_EXPECT(index(devices[i]) < parts_.size() && known_[index(devices[i])].can_run[index(id)],
                       "a placement puts an application on a device that can run it");
-      Place& place = places_[index(id)];
+      Whereabouts& place = placed_.at(id);
       place.wanted = devices[i];
       if (!present[i].device) {
-        place.device = devices[i];
-        present_.push_back(id);
+        placed_.arrive(id, devices[i]);
       } else if (!place.has_memory && place.device != place.wanted) {
         part_of(id).admission.forget(id);
         placed_anew.push_back(id);
@@ -205,46 +197,25 @@ class WorkloadEngine : private OperationSource {
     }
     for (const ApplicationId id : placed_anew) {
       part_of(id).dispatcher.deliver(EventKind::ApplicationEnded, id);
-      places_[index(id)].device = places_[index(id)].wanted;
+      placed_.at(id).device = placed_.at(id).wanted;
       join(id);
     }
   }
 
-  std::vector<PresentApplication> placed(std::span<const ApplicationId> arrived) {
-    std::vector<double> part_ended(places_.size(), 0.0);
+  /// By application, which part of its launch has ended.
+  std::vector<double> parts_ended() const {
+    std::vector<double> ended(known_.front().can_run.size(), 0.0);
     for (const DevicePart& each : parts_) {
       for (const RunningLaunch& launch : each.dispatcher.state().running()) {
-        part_ended[index(launch.application)] = static_cast<double>(launch.done) / static_cast<double>(launch.blocks());
+        ended[index(launch.application)] = static_cast<double>(launch.done) / static_cast<double>(launch.blocks());
       }
     }
-    std::vector<PresentApplication> present;
-    for (const ApplicationId id : present_) {
-      const Place& place = places_[index(id)];
-      const std::size_t given = streams_.given(id);
-      const bool is_under_way = given > 0 && !is_moving(id);
-      present.push_back({.id = id,
-                         .device = place.device,
-                         .has_memory = place.has_memory,
-                         .ended_operations = is_under_way ? given - 1 : given,
-                         .part_ended = part_ended[index(id)],
-                         .due_operations = is_under_way ? 1U + (place.next_is_announced ? 1U : 0U) : 0U});
-    }
-    for (const ApplicationId id : arrived) present.push_back({.id = id});
-    return present;
+    return ended;
   }
-
-  bool is_moving(ApplicationId application) const {
-    return std::ranges::any_of(moved_by_, [=](const auto& each) { return each.second.application == application; });
-  }
-
-  struct Move {
-    ApplicationId application{};
-    DeviceId from{};
-  };
 
   /// Does the application, whose operation has just ended, leave its device? It takes memory on the other one at once.
   bool leaves(ApplicationId application) {
-    Place& place = places_[index(application)];
+    Whereabouts& place = placed_.at(application);
     const bool is_promised = std::exchange(place.next_is_announced, false);
     if (is_promised || place.wanted == place.device || !streams_.peek(application)) return false;
     if (!part(place.wanted).admission.take(application)) return false;
@@ -253,13 +224,12 @@ class WorkloadEngine : private OperationSource {
     from.ordered.ended(application);
     const Duration time = move_time(gpus_.at(place.device).device(), gpus_.at(place.wanted).device(),
                                     from.workload.applications[index(application)].memory);
-    moved_by_.emplace(from.dispatcher.now() + time, Move{.application = application, .from = place.device});
-    place.device = place.wanted;
+    placed_.move(application, from.dispatcher.now() + time);
     return true;
   }
 
   /// The application's memory has been copied.
-  void come(const Move& move) {
+  void come(const PlacedApplications::Move& move) {
     DevicePart& from = part(move.from);
     part_of(move.application).dispatcher.deliver(EventKind::ApplicationArrived, move.application);
     from.admission.leave(move.application);
@@ -290,10 +260,8 @@ class WorkloadEngine : private OperationSource {
   std::deque<DevicePart> parts_;  // by DeviceId
   ApplicationStreams streams_;
   HostTimes hosts_;
-  std::vector<Place> places_;                     // by ApplicationId
-  std::vector<ApplicationId> present_;            // in order of arrival
+  PlacedApplications placed_;
   std::multimap<Time, Submission> issued_later_;  // equal times in the order in which they came
-  std::multimap<Time, Move> moved_by_;            // the same
   int idle_wake_ups_ = 0;
 };
 

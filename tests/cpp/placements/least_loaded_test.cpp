@@ -36,7 +36,7 @@ TEST(LeastLoaded, CopiesAreWork) {
 TEST(LeastLoaded, MemoryComesFirst) {
   const auto devices = small_devices(2, 100);
   const Workload workload =
-      with_memory(workload_of({launch_of(4, 100), launch_of(4, 10), launch_of(4, 10)}), {10, 95, 20});
+      with_bytes(workload_of({launch_of(4, 100), launch_of(4, 10), launch_of(4, 10)}), {10, 95, 20});
   EXPECT_THAT(first_devices(record_placed(devices, workload, "least-loaded"), devices, 3), ElementsAre(0, 1, 0));
 }
 

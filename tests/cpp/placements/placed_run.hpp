@@ -106,7 +106,7 @@ inline std::vector<Device> small_devices(std::size_t count, std::int64_t memory 
   return std::vector<Device>(count, device);
 }
 
-inline Workload with_memory(Workload workload, const std::vector<std::int64_t>& bytes) {
+inline Workload with_bytes(Workload workload, const std::vector<std::int64_t>& bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) workload.applications[i].memory = Bytes{bytes[i]};
   return workload;
 }

@@ -57,7 +57,7 @@ TEST(Predicted, SpreadsWhatOnlyGetsInEachOthersWay) {
 
 TEST(Predicted, StaysWithinMemory) {
   const auto devices = limited_devices(2, 100);
-  const Workload workload = with_memory(
+  const Workload workload = with_bytes(
       workload_of({issuing(64, 1000), moving(64, 1000), issuing(64, 1000), moving(64, 1000)}), {60, 60, 30, 30});
   const std::vector<int> first = first_devices(record_placed(devices, workload, "predicted", "even"), devices, 4);
   EXPECT_NE(first[0], first[1]);
@@ -74,7 +74,7 @@ TEST(Predicted, ManyApplicationsArePlacedOneByOne) {
 struct Crowded {
   std::vector<Device> devices = limited_devices(2, 1000);
   Workload workload =
-      with_memory({.name = "crowded",
+      with_bytes({.name = "crowded",
                    .applications = {in_sequence("big", issuing(16, 1000), 5), in_sequence("one", issuing(16, 1000), 40),
                                     in_sequence("other", issuing(16, 1000), 40)}},
                   {1000, 400, 400});

@@ -34,7 +34,7 @@ Workload two(std::size_t launches, std::int64_t ns, std::int64_t until_ns) {
 TEST(Placement, AnApplicationIsMovedBetweenTwoLaunches) {
   ScriptedPlacement placement = moving_the_first();
   const auto devices = small_devices(2);
-  const Workload workload = with_memory(two(4, 100, 150), {30, 0});
+  const Workload workload = with_bytes(two(4, 100, 150), {30, 0});
   const Trace trace = record_placed(devices, workload, placement);
   // At 150 its second launch runs and the third is announced, which ends at 300; 30 bytes take 30 ns.
   EXPECT_THAT(stays_of(trace, 0, devices), ElementsAre(Stayed{0, 0, 300}, Stayed{1, 330, 430}));
@@ -58,7 +58,7 @@ TEST(Placement, AMoveWaitsForMemory) {
   });
   Workload workload = two(6, 100, 150);
   workload.applications.push_back(in_sequence("third", launch_of(4, 350), 1));
-  workload = with_memory(std::move(workload), {30, 0, 80});
+  workload = with_bytes(std::move(workload), {30, 0, 80});
   const Trace trace = record_placed(devices, workload, placement);
   EXPECT_EQ(stays_of(trace, 0, devices).front().end, 600);  // its sixth launch is its last: the third ended at 500
 }
@@ -79,7 +79,7 @@ TEST(Placement, AnApplicationThatHasNotStartedIsPlacedAnewAtOnce) {
     return state.present.size() == 3 ? std::vector<int>{0, 1, 0} : std::vector<int>(state.present.size(), 1);
   });
   const Workload workload =
-      with_memory(workload_of({launch_of(4, 500), launch_of(4, 100), launch_of(4, 50)}), {80, 80, 80});
+      with_bytes(workload_of({launch_of(4, 500), launch_of(4, 100), launch_of(4, 50)}), {80, 80, 80});
   const Trace trace = record_placed(devices, workload, placement);
   EXPECT_THAT(stays_of(trace, 2, devices), ElementsAre(Stayed{0, 0, 100}, Stayed{1, 100, 150}));
 }
@@ -103,7 +103,7 @@ TEST(Placement, SeesWhatHasEnded) {
 }
 
 TEST(Placement, WhatNoDeviceCanRunIsRefusedBeforeAnythingRuns) {
-  const Workload workload = with_memory(workload_of({launch_of(1, 100), launch_of(1, 100)}), {50, 200});
+  const Workload workload = with_bytes(workload_of({launch_of(1, 100), launch_of(1, 100)}), {50, 200});
   EXPECT_THAT(message_of<InvalidInput>([&] { record_placed(small_devices(2, 100), workload, "first-fit"); }),
               naming("b", 200, 100, "none of the other devices"));
 }

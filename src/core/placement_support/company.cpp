@@ -25,14 +25,14 @@ double sum(const std::vector<double>& values) { return std::accumulate(values.be
 
 /// The speed of an application whose launches run at this one: what it does between them takes as long as ever.
 double with_pauses(const Work& work, double speed) {
-  const double share = work.total > 0 ? work.launches / work.total : 0;
+  const double share = work.launch_share;
   return 1 / (1 - share + share / std::max(speed, least_speed));
 }
 
 /// One launch after the other, in turn; pauses of one are filled by the others.
 std::vector<double> in_turn(std::span<const Companion> companions) {
   double busy = 0;
-  for (const Companion& each : companions) busy += each.work.launches / std::max(each.work.total, 1.0);
+  for (const Companion& each : companions) busy += each.work.launch_share;
   return std::vector<double>(companions.size(), std::min(1.0, 1 / busy));
 }
 
@@ -80,7 +80,7 @@ const std::vector<double>& Company::speeds(const PlacementDevice& on, std::span<
   std::vector<Companion> with_launches;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < companions.size(); ++i) {
-    if (companions[i].work.longest == nullptr || companions[i].work.launches <= 0) continue;
+    if (companions[i].work.longest == nullptr) continue;
     with_launches.push_back(companions[i]);
     places.push_back(i);
   }

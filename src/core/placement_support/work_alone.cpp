@@ -29,19 +29,13 @@ double pause(const HostPace& pace, double time) {
 
 const Work& WorkAlone::left(const PlacementDevice& on, const PresentApplication& application) {
   Operations& operations = operations_of(on, application.id);
+  const std::vector<double>& from = operations.total_from;
   const std::size_t next = application.ended_operations;
-  Work& left = operations.left;
-  left = {.longest = operations.longest};
-  if (next + 1 >= operations.total_from.size()) return left;
-  const double ended = application.part_ended;
-  const double time = operations.total_from[next] - operations.total_from[next + 1];
-  const double on_sms = operations.launches_from[next] - operations.launches_from[next + 1];
-  left.total = operations.total_from[next] - ended * time;
-  left.launches = operations.launches_from[next] - ended * on_sms;
-  left.due = operations.total_from[next] -
-             operations.total_from[std::min(next + application.due_operations, operations.total_from.size() - 1)] -
-             ended * time;
-  return left;
+  const std::size_t free = std::min(next + application.due_operations, from.size() - 1);
+  const double done = next + 1 < from.size() ? application.part_ended * (from[next] - from[next + 1]) : 0;
+  operations.left.total = from[next] - done;
+  operations.left.due = std::max(from[next] - done - from[free], 0.0);
+  return operations.left;
 }
 
 double WorkAlone::total(const PlacementDevice& on, ApplicationId application) {
@@ -54,20 +48,25 @@ WorkAlone::Operations& WorkAlone::operations_of(const PlacementDevice& on, Appli
   if (!is_new) return made;
   const std::vector<Operation>& operations = on.workload->applications[index(application)].operations;
   made.total_from.assign(operations.size() + 1, 0.0);
-  made.launches_from.assign(operations.size() + 1, 0.0);
+  double on_sms = 0;
   std::map<std::string, double> by_kernel;
   for (std::size_t i = operations.size(); i-- > 0;) {
     const auto* launch = std::get_if<Launch>(&operations[i]);
-    const double on_sms = launch != nullptr ? launch_time(*on.device, *launch) : 0;
-    const bool follows = i > 0 && std::holds_alternative<Launch>(operations[i - 1]);
-    const double time = launch != nullptr ? on_sms + nanoseconds(delay(on.device->delays, follows))
-                                          : copy_time(*on.device, std::get<Copy>(operations[i]));
+    double time = 0;
+    if (launch != nullptr) {
+      const bool follows = i > 0 && std::holds_alternative<Launch>(operations[i - 1]);
+      const double blocks = launch_time(*on.device, *launch);
+      time = blocks + nanoseconds(delay(on.device->delays, follows));
+      on_sms += blocks;
+      const double of_kernel = by_kernel[launch->kernel.name] += blocks;
+      const Launch*& longest = made.left.longest;
+      if (longest == nullptr || of_kernel >= by_kernel[longest->kernel.name]) longest = launch;
+    } else {
+      time = copy_time(*on.device, std::get<Copy>(operations[i]));
+    }
     made.total_from[i] = made.total_from[i + 1] + time + pause(pace_of(operations[i]), time);
-    made.launches_from[i] = made.launches_from[i + 1] + on_sms;
-    if (launch == nullptr) continue;
-    const double of_kernel = by_kernel[launch->kernel.name] += on_sms;
-    if (made.longest == nullptr || of_kernel >= by_kernel[made.longest->kernel.name]) made.longest = launch;
   }
+  made.left.launch_share = on_sms / std::max(made.total_from.front(), 1.0);
   return made;
 }
 

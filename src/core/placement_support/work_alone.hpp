@@ -13,9 +13,9 @@ namespace gpushare {
 /// Times in nanoseconds.
 struct Work {
   double total = 0;
-  double launches = 0;              ///< the part of it in which launches are on the SMs
-  double due = 0;                   ///< the part of it that it has to do before it can leave
-  const Launch* longest = nullptr;  ///< the launch whose kernel takes longest in all; nullptr where there is none
+  double due = 0;           ///< the part of it that it has to do before it can leave
+  double launch_share = 0;  ///< of the whole application: the share of its time in which launches are on the SMs
+  const Launch* longest = nullptr;  ///< a launch of the kernel that takes longest in all; nullptr where there is none
 };
 
 /// Remembers what it has computed for a workload, so there is one for every placement of a run.
@@ -28,9 +28,7 @@ class WorkAlone {
 
  private:
   struct Operations {
-    std::vector<double> total_from;     // by operation: from there to the end
-    std::vector<double> launches_from;  // the same of launches alone
-    const Launch* longest = nullptr;
+    std::vector<double> total_from;  // by operation: from there to the end
     Work left{};
   };
 

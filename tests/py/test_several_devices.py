@@ -176,6 +176,14 @@ def test_an_application_may_fit_only_one_of_the_devices(small):
     assert set(run.placements()["device"]) == {1}
 
 
+@pytest.mark.parametrize("place", PLACES)
+def test_a_kernel_whose_block_fits_no_sm_of_a_device_is_not_placed_there(place):
+    large = gs.KernelModel("large", threads=256, latency_ns=20_000, shared_memory_bytes=100_000)
+    applications = [gs.Application(f"large-{number}", 3 * [gs.Launch(large, 200)]) for number in range(3)]
+    run = gs.run(gs.Workload("large", applications), "even", device="gtx480,h100*2", place=place)
+    assert set(run.placements()["device"]) <= {1, 2}
+
+
 @pytest.mark.parametrize("policy", ["fifo", "even"])
 def test_what_fits_no_device_is_refused(policy):
     wanting = workload(memory_bytes=200_000_000_000)

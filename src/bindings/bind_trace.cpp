@@ -139,8 +139,7 @@ void bind_trace(py::module_& module) {
           },
           py::arg("workload"), py::arg("device"), py::call_guard<py::gil_scoped_release>(),
           "Raise InvalidInput where it can be no trace of this workload on this device: it is damaged, or another's.")
-      .def(
-          "__eq__", [](const Trace& self, const Trace& other) { return self == other; }, py::is_operator());
+      .def("__eq__", [](const Trace& self, const Trace& other) { return self == other; }, py::is_operator());
 }
 
 }  // namespace gpushare::bindings

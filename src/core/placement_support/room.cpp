@@ -46,8 +46,7 @@ std::vector<DeviceId> place_at_lowest_cost(const PlacementState& state, const st
   for (const PresentApplication& each : state.present) {
     std::optional<DeviceId> device = each.device;
     if (!each.has_memory) {
-      const auto found = cheapest(
-          state.devices.size(), [&](DeviceId id) { return room.fits(each.id, id); }, cost);
+      const auto found = cheapest(state.devices.size(), [&](DeviceId id) { return room.fits(each.id, id); }, cost);
       if (found) device = found;
       const auto can_run = [&](DeviceId id) { return state.devices[index(id)].can_run[index(each.id)]; };
       if (!device) device = cheapest(state.devices.size(), can_run, cost);

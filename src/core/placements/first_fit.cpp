@@ -11,8 +11,7 @@ namespace {
 class FirstFit : public Placement {
  public:
   std::vector<DeviceId> decide(const PlacementState& state) override {
-    return place_at_lowest_cost(
-        state, [](DeviceId) { return 0.0; }, [](const PresentApplication&, DeviceId) {});
+    return place_at_lowest_cost(state, [](DeviceId) { return 0.0; }, [](const PresentApplication&, DeviceId) {});
   }
 };
 

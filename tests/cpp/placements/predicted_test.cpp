@@ -75,9 +75,9 @@ struct Crowded {
   std::vector<Device> devices = limited_devices(2, 1000);
   Workload workload =
       with_bytes({.name = "crowded",
-                   .applications = {in_sequence("big", issuing(16, 1000), 5), in_sequence("one", issuing(16, 1000), 40),
-                                    in_sequence("other", issuing(16, 1000), 40)}},
-                  {1000, 400, 400});
+                  .applications = {in_sequence("big", issuing(16, 1000), 5), in_sequence("one", issuing(16, 1000), 40),
+                                   in_sequence("other", issuing(16, 1000), 40)}},
+                 {1000, 400, 400});
 };
 
 TEST(Predicted, MovesAnApplicationToADeviceThatHasBecomeFree) {

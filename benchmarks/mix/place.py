@@ -46,7 +46,7 @@ class Place:
         """The repeats of every case, with different seeds; `record`: with their traces."""
         with ThreadPoolExecutor(self._threads) as pool:
             jobs = [
-                [pool.submit(simulate, *case, self.description, seed, record=record) for seed in range(repeats)]
+                [pool.submit(simulate, *case, (self.description,), seed, record=record) for seed in range(repeats)]
                 for case in cases
             ]
             return [[job.result() for job in each] for each in jobs]

@@ -64,6 +64,11 @@ def policies_page() -> str:
     parts += [markdown(["ordering", "what it does", "from"], rows)]
     for options, names in ordering_options().items():
         parts += ["Options of " + ", ".join(f"`{name}`" for name in names) + ":", option_table(options)]
+    rows = [[f"`{each.name}`", each.summary] for each in _core.placements()]
+    parts += ["## Placements", PLACEMENTS, markdown(["placement", "what it does"], rows)]
+    for each in _core.placements():
+        options = _core.placement_options(each.name)
+        parts += [f"Options of `{each.name}`:", option_table(options)] if options else []
     rows = [[f"`{name}`", sentence(words)] for name, words in BASELINES.items()]
     parts += ["## Baselines", BASELINE, markdown(["baseline", "what it does"], rows)]
     return "\n\n".join(parts)
@@ -321,6 +326,11 @@ ORDERINGS = """\
 An ordering decides which operations may go next; the policy then divides the SMs. It stands before a `+`, as in
 `cumas:window=12+srtf`, or in `gs.Session(ordering=...)` and `gpushare serve --ordering`. The paper:
 [CuMAS](../papers/cumas.md)."""
+
+PLACEMENTS = """\
+A placement decides on which of [several devices](../guide/devices.md#several-gpus) each application runs: `place=` of
+`gs.run`, `gs.compare` and `gs.Sweep`, and `--place`.
+"""
 
 BASELINE = """\
 On a real GPU, these names stand for what CUDA does by itself, with original kernels."""

@@ -27,7 +27,7 @@ from gpushare._core import (
 )
 from gpushare.arguments.launch_arguments import Zeros
 from gpushare.clash import warn_of_clash
-from gpushare.compare import compare, policies
+from gpushare.compare import compare, placements, policies
 from gpushare.connect import connect
 from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, ProtocolError, RefusedError, WorkerLostError
 from gpushare.device import device
@@ -118,6 +118,7 @@ __all__ = [
     "device_names",
     "load",
     "make_preemptible",
+    "placements",
     "policies",
     "profile_of",
     "run",

@@ -71,6 +71,7 @@ __all__: list[str] = [
     "OrderedTasks",
     "OrderingEntry",
     "PinnedBuffer",
+    "PlacementEntry",
     "PolicyEntry",
     "PolicyError",
     "PortLimits",
@@ -141,6 +142,8 @@ __all__: list[str] = [
     "partition_rates",
     "pci_bus_id",
     "percentile",
+    "placement_options",
+    "placements",
     "policies",
     "policy_options",
     "predictions_over_time",
@@ -149,6 +152,8 @@ __all__: list[str] = [
     "rate_on_sms",
     "replay",
     "require_open_ordering",
+    "require_placeable",
+    "require_placement",
     "require_policy",
     "require_priority",
     "require_runnable",
@@ -421,6 +426,7 @@ class Device:
         memory_bytes: typing.SupportsInt | typing.SupportsIndex = 0,
         tuning: CoRunTuning = ...,
         runtime: RuntimeTuning = ...,
+        peer: CopyEngine = ...,
     ) -> None: ...
     def __reduce__(self) -> tuple[..., tuple[typing.Any]]: ...
     def __repr__(self) -> str: ...
@@ -442,6 +448,11 @@ class Device:
     def name(self) -> str: ...
     @property
     def off_sm(self) -> OffSmBandwidth: ...
+    @property
+    def peer(self) -> CopyEngine:
+        """
+        The link to other GPUs of its host; a bandwidth of 0: there is none.
+        """
     @property
     def per_sm(self) -> SmCapacity: ...
     @property
@@ -818,6 +829,15 @@ class PolicyEntry:
     @property
     def summary(self) -> str: ...
 
+class PlacementEntry:
+    """
+    One line of the table of placements.
+    """
+    @property
+    def name(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+
 class OptionEntry:
     """
     An option as its policy or ordering describes it.
@@ -846,25 +866,37 @@ class Trace:
     @staticmethod
     def from_bytes(data: str) -> Trace: ...
     def __eq__(self, arg0: Trace) -> bool: ...
+    def arrivals(self) -> dict:
+        """
+        Columns application, time_ns, sm, which is the first one of a device; one row per arrival of an application there.
+        """
     def blocks(self) -> dict:
         """
         Columns application, operation, start_ns, end_ns, sm, block, blocks; one row per ended block, or per group of blocks that ended together.
         """
+    def by_device(self, sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> list[Trace]:
+        """
+        The trace of each device by itself. ``sms``: by device, how many it has.
+        """
     def copies(self) -> dict:
         """
-        Columns application, operation, start_ns, end_ns; one row per ended copy.
+        Columns application, operation, start_ns, end_ns, sm, which is the first one of the copy's device; one row per ended copy.
         """
     def decisions(self) -> list:
         """
         Rows (time_ns, rank, launch, quota, leaves_rest); the quota is one int, or a list, one per SM.
         """
+    def ends(self) -> dict:
+        """
+        The same, one row per end of an application's stay on a device.
+        """
     def launch_arrivals(self) -> dict:
         """
-        Columns application, operation, time_ns; one row per launch.
+        Columns application, operation, time_ns, sm, which is the first one of the launch's device; one row per launch.
         """
     def launch_ends(self) -> dict:
         """
-        Columns application, operation, time_ns; one row per launch.
+        Columns application, operation, time_ns, sm, which is the first one of the launch's device; one row per launch.
         """
     def require_possible(self, workload: CoreWorkload, device: Device) -> None:
         """
@@ -2763,6 +2795,12 @@ def percentile(
     values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
     ratio: typing.SupportsFloat | typing.SupportsIndex,
 ) -> float: ...
+def placement_options(name: str) -> list[...]:
+    """
+    The options of this placement.
+    """
+
+def placements() -> list[PlacementEntry]: ...
 def policies() -> list[PolicyEntry]: ...
 def policy_options(name: str) -> list[OptionEntry]:
     """
@@ -2803,6 +2841,18 @@ def replay(
 def require_open_ordering(name: str) -> None:
     """
     Raise InvalidInput unless this names an ordering that a session can have, with options behind it.
+    """
+
+def require_placeable(
+    devices: collections.abc.Sequence[Device], workloads: collections.abc.Sequence[CoreWorkload]
+) -> None:
+    """
+    Raise InvalidInput unless each application can run on one of the devices; a workload for each.
+    """
+
+def require_placement(name: str) -> None:
+    """
+    Raise InvalidInput unless this names a placement, with options that it has behind it.
     """
 
 def require_policy(name: str) -> None:
@@ -2869,16 +2919,17 @@ def saturating_sms(
     device: Device, kernel: KernelModel, share: typing.SupportsFloat | typing.SupportsIndex = 0.95
 ) -> int: ...
 def simulate(
-    device: Device,
-    workload: CoreWorkload,
-    policy: typing.Any,
+    devices: collections.abc.Sequence[Device],
+    workloads: collections.abc.Sequence[typing.Any],
+    policies: collections.abc.Sequence[typing.Any],
     *,
+    place: str = "first-fit",
     seed: typing.SupportsInt | typing.SupportsIndex = 0,
     record: bool = False,
     ended: typing.Any = None,
 ) -> RunRecord:
     """
-    Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, and so does ended() once it returns True.
+    Runs a workload on simulated GPUs: for each, the workload with the kernels as they are there, and a policy. SMs are numbered through all of them. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, and so does ended() once it returns True.
     """
 
 def skip_exit_handlers() -> None:

@@ -7,16 +7,16 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from gpushare import _core
-from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S, Backend, Case, Outcome
+from gpushare._core import InvalidInput, PolicyError
+from gpushare.backends.base import DEFAULT_PLACEMENT, DEFAULT_TIMEOUT_S, TIMEOUTS_S, Backend, Case, Outcome
 from gpushare.backends.baselines import require_known_policy
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.simulation import LARGEST_SEED
 from gpushare.checks import number, require, whole
+from gpushare.model.devices import DeviceName
 from gpushare.model.load import AnyWorkload, all_loaded
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
@@ -46,11 +46,21 @@ def policies() -> PolicyTable:
     return PolicyTable(_core.policies())
 
 
+def placements() -> list[_core.PlacementEntry]:
+    """The placements of applications on several devices: name and one-line summary.
+
+    >>> [entry.name for entry in placements()]
+    ['predicted', 'least-loaded', 'first-fit']
+    """
+    return _core.placements()
+
+
 def compare(
     workload: AnyWorkload | Iterable[AnyWorkload],
     policies: Iterable[str | Policy] | None = None,
     *,
-    device: str | Path | Device = "auto",
+    device: DeviceName = "auto",
+    place: str = DEFAULT_PLACEMENT,
     repeats: int = 1,
     seed: int = 0,
     timeout: float = DEFAULT_TIMEOUT_S,
@@ -69,7 +79,9 @@ def compare(
             number. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
             ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An ordering may stand before the
             name of a built-in policy, as in ``cumas+srtf``: docs/reference/policies.md.
-        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
+        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`; several simulated ones as in
+            ``"sim:h100*4"`` and ``"h100,k40m"``.
+        place: how applications are placed on several devices: ``gpushare.placements()``.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: the seed of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`).
             On a GPU the repeats are numbered from 0.
@@ -107,7 +119,7 @@ def compare(
     require_usable(workloads, contenders, repeats, seed)
     require_executor(executor)
     timeout_s = number("timeout", timeout, *TIMEOUTS_S)
-    backend = backend_for(device, *workloads, timeout_s=timeout_s)
+    backend = backend_for(device, *workloads, timeout_s=timeout_s, place=place)
     for contender in contenders:
         backend.require_policy(contender)
     if profile_missing:

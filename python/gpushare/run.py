@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from gpushare._core import Device, InvalidInput
-from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
+from gpushare._core import InvalidInput
+from gpushare.backends.base import DEFAULT_PLACEMENT, DEFAULT_TIMEOUT_S, TIMEOUTS_S
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.simulation import LARGEST_SEED
 from gpushare.checks import number, whole
+from gpushare.model.devices import DeviceName
 from gpushare.model.load import AnyWorkload, loaded
 from gpushare.policy import Policy
 from gpushare.profiling.missing import profile_before_runs
@@ -20,7 +19,8 @@ def run(
     workload: AnyWorkload,
     policy: str | Policy = "srtf",
     *,
-    device: str | Path | Device = "auto",
+    device: DeviceName = "auto",
+    place: str = DEFAULT_PLACEMENT,
     seed: int = 0,
     record: bool = True,
     timeout: float = DEFAULT_TIMEOUT_S,
@@ -32,7 +32,9 @@ def run(
         workload: what to run; a text is a file's path or a bundled workload's name (:func:`gpushare.load`).
         policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own; on a GPU also
             what the hardware does by itself, as for :func:`gpushare.compare`.
-        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`.
+        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`; several simulated ones as in
+            ``"sim:h100*4"`` and ``"h100,k40m"``.
+        place: how applications are placed on several devices: ``gpushare.placements()``.
         seed: of the variation between simulated blocks, and of the policy (:meth:`gpushare.Policy.begin`); the same
             seed gives the same run, to the nanosecond.
         record: keep the trace at once. Without it a simulated run makes it when first asked, and a real one cannot.
@@ -55,7 +57,7 @@ def run(
         raise InvalidInput(f"a policy must be a name or an instance of gpushare.Policy, got {policy!r}")
     whole("seed", seed, 0, LARGEST_SEED)
     timeout_s = number("timeout", timeout, *TIMEOUTS_S)
-    backend = backend_for(device, workload, timeout_s=timeout_s)
+    backend = backend_for(device, workload, timeout_s=timeout_s, place=place)
     backend.require_policy(policy)
     if profile_missing:
         profile_before_runs([workload], backend)

@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.hpp"
 #include "core/ordering/ordering_registry.hpp"
+#include "core/placements/registry.hpp"
 #include "core/policies/registry.hpp"
 
 namespace gpushare::bindings {
@@ -31,6 +32,14 @@ void bind_policies(py::module_& module) {
       },
       py::arg("policy"), py::arg("application"), py::arg("priority"),
       "Raise PolicyError unless this built-in policy can serve an application of this priority.");
+  py::class_<PlacementEntry>(module, "PlacementEntry", "One line of the table of placements.")
+      .def_property_readonly("name", [](const PlacementEntry& entry) { return std::string(entry.name); })
+      .def_property_readonly("summary", [](const PlacementEntry& entry) { return std::string(entry.summary); });
+  module.def("placements", [] { return std::vector<PlacementEntry>(placements().begin(), placements().end()); });
+  module.def("placement_options", &placement_options, py::arg("name"), "The options of this placement.");
+  module.def(
+      "require_placement", [](const std::string& name) { make_placement(name); }, py::arg("name"),
+      "Raise InvalidInput unless this names a placement, with options that it has behind it.");
   py::class_<OptionEntry>(module, "OptionEntry", "An option as its policy or ordering describes it.")
       .def_readonly("name", &OptionEntry::name)
       .def_readonly("meaning", &OptionEntry::meaning)

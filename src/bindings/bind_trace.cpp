@@ -6,6 +6,7 @@
 #include "bindings/bindings.hpp"
 #include "core/engine/trace.hpp"
 #include "core/engine/trace_check.hpp"
+#include "core/trace/device_events.hpp"
 
 namespace gpushare::bindings {
 namespace {
@@ -36,13 +37,13 @@ py::dict ended(const Trace& trace, EventKind kind) {
   columns["operation"] = column(events, [](const Event& event) { return index(event.operation); });
   columns["start_ns"] = column(events, [](const Event& event) { return count(event.started); });
   columns["end_ns"] = column(events, [](const Event& event) { return count(event.time); });
+  columns["sm"] = column(events, [](const Event& event) { return index(event.sm); });
   return columns;
 }
 
 py::dict blocks(const Trace& trace) {
   const auto events = events_of(trace, EventKind::BlockEnded);
   py::dict columns = ended(trace, EventKind::BlockEnded);
-  columns["sm"] = column(events, [](const Event& event) { return index(event.sm); });
   columns["block"] = column(events, [](const Event& event) { return event.block; });
   columns["blocks"] = column(events, [](const Event& event) { return event.blocks; });
   return columns;
@@ -69,6 +70,7 @@ py::dict moments(const Trace& trace, EventKind kind) {
   columns["application"] = column(events, [](const Event& event) { return index(event.application); });
   columns["operation"] = column(events, [](const Event& event) { return index(event.operation); });
   columns["time_ns"] = column(events, [](const Event& event) { return count(event.time); });
+  columns["sm"] = column(events, [](const Event& event) { return index(event.sm); });
   return columns;
 }
 
@@ -83,8 +85,8 @@ py::list decisions(const Trace& trace) {
         for (std::size_t sm = 0; sm < share.quota.size(); ++sm) per_sm.append(share.quota.at(static_cast<SmId>(sm)));
         quota = per_sm;
       }
-      rows.append(py::make_tuple(count(trace.events[decision.after_event].time), rank, index(share.launch), quota,
-                                 share.leaves_rest));
+      const Event& after = trace.events[decision.after_event];
+      rows.append(py::make_tuple(count(after.time), rank, index(share.launch), quota, share.leaves_rest));
     }
   }
   return rows;
@@ -101,13 +103,26 @@ void bind_trace(py::module_& module) {
            "Columns operation, sm, time_ns, change: by how much the resident blocks grew; one row per start or end.")
       .def(
           "copies", [](const Trace& self) { return ended(self, EventKind::CopyEnded); },
-          "Columns application, operation, start_ns, end_ns; one row per ended copy.")
+          "Columns application, operation, start_ns, end_ns, sm, which is the first one of the copy's device; one row "
+          "per "
+          "ended copy.")
       .def(
           "launch_arrivals", [](const Trace& self) { return moments(self, EventKind::LaunchArrived); },
-          "Columns application, operation, time_ns; one row per launch.")
+          "Columns application, operation, time_ns, sm, which is the first one of the launch's device; one row per "
+          "launch.")
       .def(
           "launch_ends", [](const Trace& self) { return moments(self, EventKind::LaunchEnded); },
-          "Columns application, operation, time_ns; one row per launch.")
+          "Columns application, operation, time_ns, sm, which is the first one of the launch's device; one row per "
+          "launch.")
+      .def(
+          "arrivals", [](const Trace& self) { return moments(self, EventKind::ApplicationArrived); },
+          "Columns application, time_ns, sm, which is the first one of a device; one row per arrival of an application "
+          "there.")
+      .def(
+          "ends", [](const Trace& self) { return moments(self, EventKind::ApplicationEnded); },
+          "The same, one row per end of an application's stay on a device.")
+      .def("by_device", &traces_by_device, py::arg("sms"),
+           "The trace of each device by itself. ``sms``: by device, how many it has.")
       .def("decisions", &decisions,
            "Rows (time_ns, rank, launch, quota, leaves_rest); the quota is one int, or a list, one per SM.")
       .def_property_readonly("event_count", [](const Trace& self) { return self.events.size(); })

@@ -190,7 +190,7 @@ def as_measured(run, policy=None):
         with_trace(run, trace, **changes),
         workload=replace(run.workload, applications=applications, device="cuda:0"),
         policy=policy or run.policy,
-        device=device_from_dict(device_to_dict(run.device) | {"name": GPU_NAME}),
+        devices=(device_from_dict(device_to_dict(run.device) | {"name": GPU_NAME}),),
         measured=measured,
     )
 

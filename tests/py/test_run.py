@@ -28,7 +28,8 @@ def test_every_block_ran_exactly_once(one):
 
 def test_single_blocks_are_rows_of_one(one):
     assert set(one.blocks()["blocks"]) == {1}
-    assert list(one.blocks()) == ["application", "launch", "kernel", "sm", "block", "blocks", "start_ns", "end_ns"]
+    places = ["device", "sm", "block", "blocks"]
+    assert list(one.blocks()) == ["application", "launch", "kernel", *places, "start_ns", "end_ns"]
 
 
 def test_blocks_that_ended_together_are_one_row(one, in_groups):

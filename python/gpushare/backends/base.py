@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpushare.kernels.module_variables import ModuleVariable
     from gpushare.model.kernel_model import KernelModel
 
+DEFAULT_PLACEMENT = "predicted"
 DEFAULT_TIMEOUT_S = 60.0
 TIMEOUTS_S = (0.001, 1e6)
 AloneNs = tuple[float, float]

@@ -3,36 +3,54 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from gpushare._core import Device, InvalidInput
-from gpushare.backends.base import DEFAULT_TIMEOUT_S, Backend
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.backends.base import DEFAULT_PLACEMENT, DEFAULT_TIMEOUT_S, Backend
 from gpushare.backends.cuda.backend import CudaBackend
 from gpushare.backends.cuda.device import is_cuda
 from gpushare.backends.simulator.backend import SimulatorBackend
-from gpushare.model.devices import chosen
+from gpushare.checks import require
+from gpushare.model.devices import DeviceName, chosen, named_devices
 from gpushare.model.workload import Workload
 
 
-def backend_named(name: str | Path | Device) -> Backend:
+def backend_named(name: DeviceName) -> Backend:
     """The backend of this device, as :func:`gpushare.device` knows it."""
+    _require_one_gpu(name)
     return CudaBackend(str(name)) if is_cuda(name) else SimulatorBackend(name)
 
 
-def backend_for(device: str | Path | Device, *workloads: Workload, timeout_s: float = DEFAULT_TIMEOUT_S) -> Backend:
+def _require_one_gpu(name: DeviceName) -> None:
+    names = named_devices(name)
+    gpus = [str(each) for each in names if is_cuda(each)]
+    for each in gpus:
+        require(gpus.count(each) == 1, f"device {str(name)!r} names {each!r} twice")
+    require(
+        not gpus or len(names) == 1,
+        f"device {str(name)!r}: several devices can be simulated so far, as in 'sim:h100*2'; of GPUs, name one",
+    )
+
+
+def backend_for(
+    device: DeviceName, *workloads: Workload, timeout_s: float = DEFAULT_TIMEOUT_S, place: str = DEFAULT_PLACEMENT
+) -> Backend:
     """The backend that runs all of these workloads.
 
     Args:
         device: as :func:`gpushare.device` knows it.
         workloads: at least one; ``"auto"`` is the device of each.
         timeout_s: how long a run on a GPU may take.
+        place: the placement of applications on several devices.
 
     Raises:
-        InvalidInput: some workloads are for a GPU, and one is for a simulated device.
+        InvalidInput: some workloads are for a GPU, and one is for a simulated device; or there is no such placement.
     """
+    _core.require_placement(place)
     names = [chosen(device, each.device) for each in workloads]
+    for name in names:
+        _require_one_gpu(name)
     if not any(map(is_cuda, names)):
-        return SimulatorBackend(device)
+        return SimulatorBackend(device, place)
     for each, name in zip(workloads, names, strict=True):
         if not is_cuda(name):
             raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")

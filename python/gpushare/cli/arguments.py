@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from gpushare._core import InvalidInput
-from gpushare.backends.base import DEFAULT_TIMEOUT_S, TIMEOUTS_S
+from gpushare.backends.base import DEFAULT_PLACEMENT, DEFAULT_TIMEOUT_S, TIMEOUTS_S
 from gpushare.backends.baselines import require_known_policy
 from gpushare.checks import did_you_mean, number, require
 from gpushare.cli.completion import names
@@ -27,6 +27,7 @@ DEVICE_HELP = (
     "cuda:0 for a GPU; sim:NAME, NAME or a TOML file for a simulated one; auto takes GPUSHARE_DEVICE, else the "
     "workload's device, else h100."
 )
+PLACE_HELP = "How applications are placed on several simulated devices, as in --device h100*4; see gpushare policies."
 POLICIES_HELP = "Names separated by commas (see gpushare policies), or FILE.py:CLASS. Default: all built-in policies."
 
 
@@ -34,6 +35,13 @@ def device_option() -> Decorator:
     """--device."""
     return click.option(
         "--device", default="auto", show_default=True, metavar="DEVICE", help=DEVICE_HELP, shell_complete=names.device
+    )
+
+
+def place_option() -> Decorator:
+    """--place."""
+    return click.option(
+        "--place", default=DEFAULT_PLACEMENT, show_default=True, help=PLACE_HELP, shell_complete=names.placement
     )
 
 

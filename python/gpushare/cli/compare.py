@@ -16,6 +16,7 @@ from gpushare.checks import require
 from gpushare.cli.arguments import (
     device_option,
     json_option,
+    place_option,
     policies_option,
     profile_missing_option,
     repeats_option,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 @click.argument("workloads", nargs=-1, required=True, metavar="WORKLOAD...", shell_complete=names.workload)
 @policies_option()
 @device_option()
+@place_option()
 @repeats_option()
 @seed_option()
 @timeout_option()
@@ -63,6 +65,7 @@ def compare(
     workloads: tuple[str, ...],
     policies: str | None,
     device: str,
+    place: str,
     repeats: int,
     seed: int,
     timeout: float,
@@ -99,6 +102,7 @@ def compare(
         compared,
         to_policies(policies),
         device=device,
+        place=place,
         repeats=repeats,
         seed=seed,
         timeout=timeout,
@@ -164,7 +168,8 @@ def comparison_document(result: Result) -> dict[str, Any]:
     """A comparison as JSON: per policy, per workload and policy, and per application of every run."""
     document: dict[str, Any] = {
         "gpushare": gpushare.__version__,
-        "devices": list(dict.fromkeys(run.device.name for run in result.runs)),
+        "devices": list(dict.fromkeys(run.device_name for run in result.runs)),
+        "places": list(dict.fromkeys(run.place for run in result.runs if run.place)),
         "workloads": result.workloads,
         "policies": result.policies,
         "oracles": [policy for policy in result.policies if is_oracle(policy)],

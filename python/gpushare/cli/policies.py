@@ -31,9 +31,18 @@ def policies(as_json: bool) -> None:
         for each in gpushare.policies()
     ]
     orderings = [{"name": each.name, "summary": each.summary, "source": each.source} for each in _core.orderings()]
+    placements = [{"name": each.name, "summary": each.summary} for each in gpushare.placements()]
     if as_json:
         hardware = [{"name": name, "summary": words} for name, words in BASELINES.items()]
-        print_json({"gpushare": gpushare.__version__, "policies": rows, "orderings": orderings, "hardware": hardware})
+        print_json(
+            {
+                "gpushare": gpushare.__version__,
+                "policies": rows,
+                "orderings": orderings,
+                "placements": placements,
+                "hardware": hardware,
+            }
+        )
         return
     cells = [[row["name"], row["summary"], row["source"]] for row in rows]
     print_table("built-in policies", ["name", "what it does", "from"], cells, texts=3)
@@ -42,6 +51,12 @@ def policies(as_json: bool) -> None:
         ["name", "what it does", "from"],
         [list(each.values()) for each in orderings],
         texts=3,
+    )
+    print_table(
+        "--place: on which of several devices applications run",
+        ["name", "what it does"],
+        [list(each.values()) for each in placements],
+        texts=2,
     )
     by_hardware = [list(each) for each in BASELINES.items()]
     print_table("on a GPU also, without gpushare", ["name", "what it does"], by_hardware, texts=2)

@@ -15,6 +15,7 @@ import gpushare
 from gpushare.cli.arguments import (
     device_option,
     json_option,
+    place_option,
     profile_missing_option,
     seed_option,
     timeout_option,
@@ -47,6 +48,7 @@ UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     shell_complete=names.policy,
 )
 @device_option()
+@place_option()
 @seed_option()
 @timeout_option()
 @profile_missing_option()
@@ -58,6 +60,7 @@ def schedule(
     workload: str,
     policy: str,
     device: str,
+    place: str,
     seed: int,
     timeout: float,
     profile_missing: bool,
@@ -85,6 +88,7 @@ def schedule(
             load(workload),
             decides,
             device=device,
+            place=place,
             seed=seed,
             timeout=timeout,
             profile_missing=profile_missing,
@@ -150,7 +154,8 @@ def _document(one: Run) -> dict[str, Any]:
         "gpushare": gpushare.__version__,
         "workload": one.workload.name,
         "policy": one.policy,
-        "device": one.device.name,
+        "device": one.device_name,
+        **({} if one.place is None else {"place": one.place}),
         one.numbered_by: one.seed,
         "metrics": one.metrics(),
         "applications": one.applications().to_dict(orient="records"),
@@ -170,8 +175,9 @@ def _print_run(one: Run) -> None:
         [row["application"], *(duration(row[time]) for time in times), f"{row['ntt']:.3f}"]
         for row in one.applications().to_dict(orient="records")
     ]
-    how = "" if one.is_real else f" (simulated), seed {one.seed}"
-    title = f"{one.workload.name} under {one.policy} on {one.device.name}{how}"
+    placed = "" if one.place is None else f", placed by {one.place}"
+    how = "" if one.is_real else f" (simulated){placed}, seed {one.seed}"
+    title = f"{one.workload.name} under {one.policy} on {one.device_name}{how}"
     print_table(title, ["application", "arrival", "end", "turnaround", "alone", "slowdown (NTT)"], rows)
     rows = [[name.removesuffix("_ns"), _shown(name, value)] for name, value in one.metrics().items()]
     print_table("", ["metric", "value"], rows)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gpushare._core import InvalidInput
 from gpushare.backends.cuda.device import is_cuda
-from gpushare.device import device
 from gpushare.doctor.finding import Finding, State
+from gpushare.model.devices import described_devices
 from gpushare.profile.store import ProfileStore
 
 TITLE = "CUDA settings"
@@ -75,7 +75,7 @@ def _of_gpushare(environment: Mapping[str, str]) -> Iterator[Finding]:
 
 def _require_device(name: str) -> None:
     if not is_cuda(name):  # the check of the driver lists the GPUs
-        device(name)
+        described_devices(name)
 
 
 def _require_store(path: str) -> None:

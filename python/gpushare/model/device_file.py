@@ -79,6 +79,15 @@ class CopyTable(Schema):
     """Time of every copy in addition to its bytes."""
 
 
+class PeerTable(Schema):
+    """The link to other GPUs of a host, over which the memory of applications is moved; without one: by the host."""
+
+    bandwidth_gb_per_s: float = 0.0
+    """The bandwidth in one direction; 0: there is no link."""
+    latency_ns: Nanoseconds = 0.0
+    """Time of every move in addition to its bytes."""
+
+
 class DelaysTable(Schema):
     """Delays between a command of the host and its effect."""
 
@@ -171,6 +180,8 @@ class DeviceTable(Schema):
     """Copies from the host."""
     to_host: CopyTable
     """Copies to the host."""
+    peer: PeerTable = PeerTable()
+    """The link to the other GPUs of a host."""
     delays: DelaysTable = DelaysTable()
     """Delays between a command of the host and its effect."""
     tuning: TuningTable = TuningTable()
@@ -208,6 +219,7 @@ def device_to_dict(device: Device) -> dict[str, Any]:
         },
         "to_device": _copy_to_dict(device.to_device),
         "to_host": _copy_to_dict(device.to_host),
+        "peer": _copy_to_dict(device.peer),
         "delays": {field: getattr(device.delays, field) for field in DelaysTable.model_fields},
         "tuning": {field: getattr(device.tuning, field) for field in TuningTable.model_fields},
         "runtime": {field: getattr(device.runtime, field) for field in RuntimeTable.model_fields},
@@ -236,6 +248,7 @@ def _device(table: DeviceTable) -> Device:
         ),
         to_device=_copy_engine(table.to_device),
         to_host=_copy_engine(table.to_host),
+        peer=_copy_engine(table.peer),
         delays=_core.CommandDelays(**_in_whole_ns(table.delays)),
         tuning=_core.CoRunTuning(**_in_whole_ns(table.tuning)),
         runtime=_core.RuntimeTuning(**_in_whole_ns(table.runtime)),
@@ -247,5 +260,5 @@ def _in_whole_ns(table: Schema) -> dict[str, Any]:
     return {key: round(value) if key.endswith("_ns") else value for key, value in table.model_dump().items()}
 
 
-def _copy_engine(table: CopyTable) -> _core.CopyEngine:
+def _copy_engine(table: CopyTable | PeerTable) -> _core.CopyEngine:
     return _core.CopyEngine(bandwidth_bytes_per_s=table.bandwidth_gb_per_s * 1e9, latency_ns=round(table.latency_ns))

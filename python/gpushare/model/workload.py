@@ -167,10 +167,29 @@ class Workload:
         Raises:
             InvalidInput: an operation cannot run there; the message names application, field and value.
         """
-        self._require_models(device)
-        core = self.core(lambda operation, ns: operation.on(device, ns), alone_ns)
+        core = self._unchecked(device, alone_ns)
         core.validate(device)
         return core
+
+    def _unchecked(
+        self, device: Device, alone_ns: Mapping[str, Iterable[int | None]] | None = None
+    ) -> _core.CoreWorkload:
+        self._require_models(device)
+        return self.core(lambda operation, ns: operation.on(device, ns), alone_ns)
+
+    def on_each(
+        self, devices: Sequence[Device], alone_ns: Sequence[Mapping[str, Iterable[int | None]]] | None = None
+    ) -> list[_core.CoreWorkload]:
+        """The core's workload for each of the devices; equal devices share it. Some may not fit an application.
+
+        Raises:
+            InvalidInput: an application can run on none of them; the message names it, field and value.
+        """
+        known = dict(zip(devices, alone_ns or (), strict=False))
+        made = {device: self._unchecked(device, known.get(device)) for device in dict.fromkeys(devices)}
+        workloads = [made[device] for device in devices]
+        _core.require_placeable(devices, workloads)
+        return workloads
 
     def core(self, to_core: ToCore, alone_ns: Mapping[str, Iterable[int | None]] | None = None) -> _core.CoreWorkload:
         """The core's workload, with each operation made by ``to_core``."""

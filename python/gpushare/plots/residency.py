@@ -82,7 +82,7 @@ def residency(run: Run) -> Residency:
     sm, time, blocks = sm[last], time[last], blocks[last]
     changed = np.any(np.diff(blocks, axis=0, prepend=0) != 0, axis=1)
     sm, time, blocks = sm[changed], time[changed], blocks[changed]
-    return Residency(series, sm, time, blocks, np.searchsorted(sm, np.arange(run.device.sms + 1)))
+    return Residency(series, sm, time, blocks, np.searchsorted(sm, np.arange(run.sms + 1)))
 
 
 def _series(run: Run) -> tuple[list[Series], NDArray[np.int64]]:

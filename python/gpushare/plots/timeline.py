@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from gpushare._core import Device
     from gpushare.results.run import Run
 
 DRAWN_AS_STEPS = (32, 30_000)
@@ -37,7 +39,7 @@ DIRECTIONS = {"to_device": "copies to GPU", "to_host": "copies to host"}
 def timeline_size(run: Run) -> tuple[float, float]:
     """Width and height in inches at which the lanes are readable."""
     applications = len(run.workload.applications)
-    below = run.device.sms * _lane_height(run.device.sms) if run.has_blocks else applications
+    below = run.sms * _lane_height(run.sms) if run.has_blocks else applications
     return 9.5, min(max(1.2 + 0.21 * (applications + 2 + below), 3.0), 14.0)
 
 
@@ -65,13 +67,13 @@ def draw_timeline(run: Run, ax: Axes | None = None, colours: dict[str, str] | No
     labels += _copy_rows(ax, run, colours, scale, len(labels))
     if run.has_blocks:
         _sm_rows(ax, run, shades, scale, len(labels))
-        _label_rows(ax, labels, run.device.sms)
+        _label_rows(ax, labels, run.devices)
     else:
         labels += _launch_rows(ax, run, colours, scale, len(labels))
-        _label_rows(ax, labels, 0)
+        _label_rows(ax, labels, ())
     ax.set_xlim(0, run.record.makespan / scale)
     ax.set_xlabel(f"time ({unit})" + ("" if run.has_blocks else f"\n{NOTE}"))
-    clean(ax, f"{plain(shortened(run.workload.name, 60))} under {plain(run.policy)} on {plain(run.device.name)}", "x")
+    clean(ax, f"{plain(shortened(run.workload.name, 60))} under {plain(run.policy)} on {plain(run.device_name)}", "x")
     ax.spines["left"].set_visible(False)
     return ax
 
@@ -113,7 +115,7 @@ def _sm_rows(ax: Axes, run: Run, shades: list[str], scale: int, first_row: int) 
     heights = steps.occupied(steps.blocks, len(shades))
     fullest = max(1.0, float(heights.sum(axis=1).max(initial=0)))
     sms, most_steps = DRAWN_AS_STEPS
-    if run.device.sms <= sms and len(steps.time_ns) <= most_steps:
+    if run.sms <= sms and len(steps.time_ns) <= most_steps:
         _draw_steps(ax, steps, heights / fullest, shades, scale, first_row)
     else:
         _draw_image(ax, run, steps, heights / fullest, shades, scale, first_row)
@@ -148,17 +150,17 @@ def _draw_image(
     from matplotlib.colors import to_rgba
 
     edges = np.linspace(0, run.record.makespan, IMAGE_COLUMNS + 1)
-    full = LANE if run.device.sms <= DRAWN_AS_STEPS[0] else 1.0
+    full = LANE if run.sms <= DRAWN_AS_STEPS[0] else 1.0
     # Index 0 is an idle SM: transparent.
     look = np.array([(1, 1, 1, 0), *(to_rgba(shade) for shade in shades)])
     levels = (1 - (np.arange(ROWS_PER_LANE) + 0.5) / ROWS_PER_LANE) / full  # above 1 is the gap between lanes
     lanes = []
-    for sm in range(run.device.sms):
+    for sm in range(run.sms):
         part = slice(steps.starts[sm], steps.starts[sm + 1])
         means = np.cumsum(binned(steps.time_ns[part], heights[part], edges), axis=1)
         lanes.append(_stacked(means, levels))
     image = look[np.vstack(lanes)]
-    bottom = first_row + run.device.sms * _lane_height(run.device.sms)
+    bottom = first_row + run.sms * _lane_height(run.sms)
     extent = (0, run.record.makespan / scale, bottom, first_row)
     ax.imshow(image, extent=extent, aspect="auto", interpolation="antialiased", gid="sms")
 
@@ -169,11 +171,20 @@ def _stacked(tops: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[
     return np.where(below < tops.shape[1], below + 1, 0)
 
 
-def _label_rows(ax: Axes, labels: list[str], sms: int) -> None:
-    height = _lane_height(sms)
-    step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, max(sms, 1)) if sms / step <= 20)
-    shown = range(0, sms, step)
-    rows = [row + 0.5 for row in range(len(labels))] + [len(labels) + height * (sm + 0.55) for sm in shown]
-    ax.set_yticks(rows, [plain(label) for label in labels] + [f"SM {sm}" for sm in shown])
+def _label_rows(ax: Axes, labels: list[str], devices: Sequence[Device]) -> None:
+    """Labels of the lanes, and of SMs; those of several devices begin with the device's number."""
+    sms = sum(each.sms for each in devices)
+    height, top = _lane_height(sms), float(len(labels))
+    rows, names = [row + 0.5 for row in range(len(labels))], [*map(plain, labels)]
+    for number, device in enumerate(devices):
+        most = max(20 // len(devices), 1)
+        step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, device.sms) if device.sms / step <= most)
+        shown = range(0, device.sms, step)
+        rows += [top + height * (sm + 0.55) for sm in shown]
+        names += [f"SM {sm}" if len(devices) == 1 else f"GPU {number}, SM {sm}" for sm in shown]
+        if number > 0:
+            ax.axhline(top, color=INK, linewidth=0.6)
+        top += height * device.sms
+    ax.set_yticks(rows, names)
     ax.tick_params(axis="y", length=0, pad=8)
     ax.set_ylim(len(labels) + height * sms, 0)

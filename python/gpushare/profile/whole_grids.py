@@ -51,4 +51,4 @@ def grid_ns(model: KernelModel, blocks: int, point: Point, device: Device) -> in
     """From the launch to the end of a grid with so many SMs and blocks on each, simulated."""
     workload = Workload(model.name, (Application(model.name, (Launch(model, blocks),)),))
     policy = FixedParts("part", {model.name: Part(0, point.sms, point.residency)})
-    return _core.simulate(device, workload.on(device), policy, seed=0, record=False).ends[0]
+    return _core.simulate([device], [workload.on(device)], [policy]).ends[0]

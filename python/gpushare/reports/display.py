@@ -71,7 +71,7 @@ def run_html(run: Run) -> str:
     """A run: its metrics, its applications, and a small timeline."""
     metrics = run.metrics()
     figures = ", ".join(f"{METRICS[name].short} <b>{_value(name, metrics[name])}</b>" for name in SHOWN)
-    where = f"<b>{escape(run.workload.name)}</b> under <b>{escape(run.policy)}</b> on {escape(run.device.name)}"
+    where = f"<b>{escape(run.workload.name)}</b> under <b>{escape(run.policy)}</b> on {escape(run.device_name)}"
     shades = colours(application.name for application in run.workload.applications)
     rows = [
         [_swatch(shades[row.application]) + escape(shortened(row.application)), duration(row.arrival_ns),
@@ -112,9 +112,9 @@ def mini_timeline(run: Run, shades: dict[str, str]) -> str:
     steps = residency(run)
     edges = np.linspace(0, run.record.makespan, COLUMNS + 1)
     shares = np.zeros((COLUMNS, len(names)))
-    for sm in range(run.device.sms):
+    for sm in range(run.sms):
         times, blocks = steps.lane(sm)
-        shares += binned(times, steps.occupied(blocks, len(names)), edges) / run.device.sms
+        shares += binned(times, steps.occupied(blocks, len(names)), edges) / run.sms
     tops = np.cumsum(shares, axis=1) / max(1.0, float(shares.sum(axis=1).max()))
     bottoms = np.hstack([np.zeros((COLUMNS, 1)), tops[:, :-1]])
     areas = [

@@ -19,8 +19,11 @@ from gpushare.results.residency_steps import residency_changes, steps, waiting_l
 if TYPE_CHECKING:
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TrackEvent
 
+    from gpushare._core import Device
     from gpushare.results.run import Run
 
+GPU_PIDS = (1, 2)
+"""Of the first GPU, and before those of the others: the policy has 2, applications begin at 100."""
 MOST_GROUPS = 32
 """Up to this number, each SM is a group; more SMs are combined into equal groups."""
 ENGINES = {"to_device": "copies to GPU", "to_host": "copies to host"}
@@ -54,14 +57,19 @@ class TraceOfRun(TracePackets):
     @override
     def serialize(self) -> bytes:
         self._add_applications()
-        gpu = self._process(1, f"GPU {self._run.device.name}")
-        if self._run.has_blocks:
-            self._add_waiting(gpu)
-        self._add_copies(gpu)
-        if self._run.has_blocks:
-            self._add_blocks(gpu)
+        for number, device in enumerate(self._run.devices):
+            gpu = self._process(GPU_PIDS[number > 0] + number, f"GPU {self._gpu_words(number)}")
+            if self._run.has_blocks:
+                self._add_waiting(gpu, number)
+            self._add_copies(gpu, number)
+            if self._run.has_blocks:
+                self._add_blocks(gpu, number, device)
         self._add_decisions()
         return super().serialize()
+
+    def _gpu_words(self, number: int) -> str:
+        name = self._run.devices[number].name
+        return name if len(self._run.devices) == 1 else f"{number}: {name}"
 
     def _noted_slice(self, track: int, name: str, start_ns: int, end_ns: int, notes: Annotations) -> TrackEvent:
         event = self._slice(track, name, start_ns, end_ns)
@@ -98,8 +106,8 @@ class TraceOfRun(TracePackets):
         for row in states.itertuples():
             self._noted_slice(track, row.state, row.begin_ns, row.end_ns, {"launch": row.operation})
 
-    def _add_copies(self, gpu: int) -> None:
-        copies = self._run.copies()
+    def _add_copies(self, gpu: int, number: int) -> None:
+        copies = self._of(number, self._run.copies())
         for rank, (direction, words) in enumerate(ENGINES.items(), 1):
             table = copies[copies["direction"] == direction].sort_values("start_ns", kind="stable")
             if table.empty:
@@ -108,16 +116,21 @@ class TraceOfRun(TracePackets):
             for row in table.itertuples():
                 self._noted_slice(track, row.application, row.start_ns, row.end_ns, {"bytes": row.bytes})
 
-    def _add_waiting(self, gpu: int) -> None:
-        times, depths = waiting_launches(self._run.launches(), self._changes)
+    @staticmethod
+    def _of(number: int, table: pd.DataFrame) -> pd.DataFrame:
+        return table[table["device"] == number]
+
+    def _add_waiting(self, gpu: int, number: int) -> None:
+        times, depths = waiting_launches(self._of(number, self._run.launches()), self._of(number, self._changes))
         self._counter(self._track("waiting launches", gpu, 0, unit="launches"), zip(times, depths, strict=True))
 
-    def _add_blocks(self, gpu: int) -> None:
-        first_blocks = set(self._blocks.groupby("launch")["start_ns"].idxmin())
-        for rank, group in enumerate(sm_groups(self._run.device.sms), 3):
-            blocks = self._blocks[self._blocks["sm"].isin(group)]
+    def _add_blocks(self, gpu: int, number: int, device: Device) -> None:
+        all_blocks, all_changes = self._of(number, self._blocks), self._of(number, self._changes)
+        first_blocks = set(all_blocks.groupby("launch")["start_ns"].idxmin())
+        for rank, group in enumerate(sm_groups(device.sms), 3):
+            blocks = all_blocks[all_blocks["sm"].isin(group)]
             name = f"SM {group[0]}" if len(group) == 1 else f"SMs {group[0]}-{group[-1]}"
-            changes = self._changes[self._changes["sm"].isin(group)]
+            changes = all_changes[all_changes["sm"].isin(group)]
             times, resident = steps(changes["time_ns"], changes["change"])
             counter = self._track(f"{name} resident blocks", gpu, 2 * rank, unit="blocks")
             self._counter(counter, zip(times, resident, strict=True))

@@ -184,7 +184,7 @@ def _conditions(result: Result) -> dict[str, str]:
 
 
 def _device_words(run: Run) -> str:
-    return f"{run.device.name} ({run.device.sms} SMs{'' if run.is_real else ', simulated'})"
+    return f"{run.device_name} ({run.sms} SMs{'' if run.is_real else ', simulated'})"
 
 
 def _simulated_conditions(result: Result) -> dict[str, str]:

@@ -59,7 +59,7 @@ def compact(run: Run, most_steps: int) -> dict[str, Any]:
     """
     steps = residency(run)
     tick_ns = 1
-    sms = run.device.sms if run.has_blocks else 0
+    sms = run.sms if run.has_blocks else 0
     lanes = _lanes(steps, sms, tick_ns)
     while sum(len(lane) for lane in lanes) > 3 * most_steps:
         tick_ns *= 2
@@ -67,7 +67,7 @@ def compact(run: Run, most_steps: int) -> dict[str, Any]:
     return {
         "workload": run.workload.name,
         "policy": run.policy,
-        "device": run.device.name,
+        "device": run.device_name,
         "makespan_ns": run.record.makespan,
         "tick_ns": tick_ns,
         "applications": [

@@ -15,8 +15,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import Field
+
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.backends.base import DEFAULT_PLACEMENT
 from gpushare.backends.simulator.simulation import simulate
 from gpushare.checks import require, require_name
 from gpushare.files.atomic_write import require_writable, write_atomically
@@ -82,10 +85,15 @@ class MeasuredTable(Schema):
 
 
 class RunTable(Schema):
-    """One run; workload and device are indices into the file's lists, trace is the name of a member of the zip."""
+    """One run; workload and device are indices into the file's lists, trace is the name of a member of the zip.
+
+    A run on several devices has the others, in their order, and the placement.
+    """
 
     workload: int
     device: int
+    other_devices: list[int] = Field(default_factory=list)
+    place: str | None = None
     policy: str
     seed: int
     alone_ns: dict[str, int]
@@ -125,14 +133,18 @@ def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
     runs: list[dict[str, Any]] = []
     traces: dict[str, bytes] = {}
     for number, run in enumerate(result.runs):
-        device = device_to_dict(run.device)
-        if device not in devices:
-            devices.append(device)
+        described = [device_to_dict(each) for each in run.devices]
+        devices += [each for place, each in enumerate(described) if each not in devices + described[:place]]
         trace = None
         if run.record.trace is not None:
             trace = f"traces/{number}"
             traces[trace] = run.record.trace.to_bytes()
-        place = {"workload": workloads.setdefault(run.workload, len(workloads)), "device": devices.index(device)}
+        place: dict[str, Any] = {
+            "workload": workloads.setdefault(run.workload, len(workloads)),
+            "device": devices.index(described[0]),
+        }
+        if run.place is not None:  # else left out, so that older versions of gpushare can read the file
+            place |= {"other_devices": [devices.index(each) for each in described[1:]], "place": run.place}
         figures = {"policy": run.policy, "seed": run.seed, "alone_ns": run.alone_ns, "record": _figures(run.record)}
         measured = {} if run.measured is None else {"measured": _conditions(run.measured)}
         runs.append({**place, **figures, "trace": trace, **measured})
@@ -253,22 +265,35 @@ def _result(path: Path, table: ResultTable, traces: dict[str, bytes]) -> Result:
 
 def _run(table: RunTable, workloads: list[Workload], devices: list[Device], traces: dict[str, bytes]) -> Run:
     subject = f"a run of {table.policy!r}"
-    if not (0 <= table.workload < len(workloads) and 0 <= table.device < len(devices)):
+    numbers = [table.device, *table.other_devices]
+    if not (0 <= table.workload < len(workloads) and all(0 <= each < len(devices) for each in numbers)):
         raise InvalidInput(f"{subject} names a workload or a device that is not in the file")
     require_name("the policy of a run", table.policy)
-    workload, device = workloads[table.workload], devices[table.device]
-    _require_complete(table, subject, workload, device)
-    trace = None if table.trace is None else _trace(traces[table.trace], workload, device)
+    workload, on = workloads[table.workload], tuple(devices[each] for each in numbers)
+    require((len(on) > 1) == (table.place is not None), f"{subject} has a placement on one device, or none on several")
+    _require_complete(table, subject, workload, on)
+    trace = None if table.trace is None else _trace(traces[table.trace], workload, on)
     record = _core.RunRecord(**table.record.model_dump(), trace=trace)
-    run = Run(workload, table.policy, device, table.seed, table.alone_ns, record, measured=_measured(table.measured))
+    run = Run(
+        workload,
+        table.policy,
+        on,
+        table.seed,
+        table.alone_ns,
+        record,
+        measured=_measured(table.measured),
+        place=table.place,
+    )
     comes_again = built_in(table.policy) is not None and not run.is_real
     return replace(run, rerun=SavedRepeat(run)) if comes_again and trace is None else run
 
 
-def _trace(data: bytes, workload: Workload, device: Device) -> _core.Trace:
+def _trace(data: bytes, workload: Workload, devices: tuple[Device, ...]) -> _core.Trace:
     """Checks a trace against its workload, because later code does not."""
     trace = _core.Trace.from_bytes(cast("Any", data))  # the stub says str for a std::string, which takes bytes
-    trace.require_possible(as_counted(workload), device)
+    counted = as_counted(workload)
+    for own, device in zip(trace.by_device([each.sms for each in devices]), devices, strict=True):
+        own.require_possible(counted, device)
     return trace
 
 
@@ -288,7 +313,7 @@ def _measured(table: MeasuredTable | None) -> Measured | None:
     )
 
 
-def _require_complete(table: RunTable, subject: str, workload: Workload, device: Device) -> None:
+def _require_complete(table: RunTable, subject: str, workload: Workload, devices: tuple[Device, ...]) -> None:
     applications = [application.name for application in workload.applications]
     record = table.record
     lengths = {
@@ -296,7 +321,7 @@ def _require_complete(table: RunTable, subject: str, workload: Workload, device:
         "ends": len(applications),
         "turnarounds": len(applications),
         "operation_durations": sum(len(application.operations) for application in workload.applications),
-        "sm_busy": device.sms,
+        "sm_busy": sum(each.sms for each in devices),
     }
     if table.measured is not None:
         residencies = len(table.measured.max_residency)
@@ -332,7 +357,8 @@ class SavedRepeat:
 
     def __call__(self) -> Run:
         """The run."""
-        made = simulate(self.run.workload, self.run.policy, self.run.device, self.run.seed, record=True)
+        place = self.run.place or DEFAULT_PLACEMENT
+        made = simulate(self.run.workload, self.run.policy, self.run.devices, self.run.seed, place=place, record=True)
         if _figures(made.record) != _figures(self.run.record):
             raise InvalidInput(
                 f"the run of {self.run.policy!r} was saved without its trace, and running it again gives another run: "

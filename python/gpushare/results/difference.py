@@ -115,7 +115,7 @@ def _alone(old: Result, new: Result) -> Iterable[str]:
 def _conditions(old: Result, new: Result) -> Iterable[str]:
     """Differences of what was run, and where."""
     aspects: dict[str, Callable[[Result], list[str]]] = {
-        "devices": lambda result: [f"{run.device.name}{'' if run.is_real else ' (simulated)'}" for run in result.runs],
+        "devices": lambda result: [f"{run.device_name}{'' if run.is_real else ' (simulated)'}" for run in result.runs],
         "drivers": lambda result: [run.measured.driver for run in result.runs if run.measured is not None],
         "seeds or repeats": lambda result: [str(run.seed) for run in result.runs],
     }

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 def kernel_states(run: Run) -> pd.DataFrame:
     """See :meth:`gpushare.Run.kernel_states`."""
     require(run.has_blocks, f"the run of {run.policy!r} has no states: the hardware scheduled it")
-    table = pd.DataFrame(_core.kernel_states(run.trace, as_counted(run.workload)))
+    counted = as_counted(run.workload)
+    by_device = [_core.kernel_states(trace, counted) for trace in run.traces]
+    table = pd.DataFrame({name: [value for each in by_device for value in each[name]] for name in by_device[0]})
+    table = table.sort_values(["operation", "begin_ns"], kind="stable", ignore_index=True)
     names = [application.name for application in run.workload.applications]
     table["application"] = [names[application] for application in table["application"]]
     return table

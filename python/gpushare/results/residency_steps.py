@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpushare.extras import pandas as pd
+from gpushare.results.devices import on_devices
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def residency_changes(run: Run) -> pd.DataFrame:
-    """Changes of the number of resident blocks: launch, sm, time_ns, change."""
-    return pd.DataFrame(run.trace.residency_changes()).rename(columns={"operation": "launch"})
+    """Changes of the number of resident blocks: launch, device, sm, time_ns, change."""
+    return on_devices(run, run.trace.residency_changes()).rename(columns={"operation": "launch"})
 
 
 def steps(times_ns: ArrayLike, changes: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -241,7 +241,7 @@ def concatenated(results: Sequence[Result]) -> Result:
     first: dict[str, tuple[Workload, bytes]] = {}
     numbers: dict[tuple[str, str], set[int]] = {}
     for run in [run for result in results for run in result.runs]:
-        device = pickle.dumps(run.device)  # devices have no equality of their own
+        device = pickle.dumps(run.devices)  # devices have no equality of their own
         workload, its_device = first.setdefault(run.workload.name, (run.workload, device))
         if workload != run.workload or its_device != device:
             what = "devices" if workload == run.workload else "workloads"

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
+from gpushare.checks import require
 from gpushare.extras import pandas as pd
+from gpushare.model.devices import devices_text
 from gpushare.model.workload import Copy, Launch, Workload
 from gpushare.printable import counted
 from gpushare.providers import provided
 from gpushare.results import pickling as pickling  # of the core's record and trace
+from gpushare.results.devices import device_of_launches, on_devices, placements
 from gpushare.results.issue_times import issue_times
 from gpushare.results.kernel_states import kernel_states, preemptions
 from gpushare.results.measured import Measured
@@ -27,40 +30,62 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """One workload under one policy on one device.
+    """One workload under one policy on one device, or on several.
 
     A run can be pickled, with its trace if that was recorded; docs/guide/sweeps.md.
 
     Attributes:
         workload: the workload.
         policy: the policy's name.
-        device: the device.
+        devices: the device, or all of them.
         seed: seed of the variation between simulated blocks; on a real GPU the number of the repeat.
         alone_ns: per application, its turnaround alone on this device with this seed, in nanoseconds.
         record: the core's record, in nanoseconds.
         rerun: repeats the run with a trace; None if it cannot be repeated.
         measured: the conditions of a run on a real GPU; None for a simulated one.
+        place: the placement of applications on several devices; None on one.
     """
 
     workload: Workload
     policy: str
-    device: Device
+    devices: tuple[Device, ...]
     seed: int
     alone_ns: dict[str, int]
     record: _core.RunRecord = field(repr=False)
     rerun: Callable[[], Run] | None = field(default=None, repr=False, compare=False)
     measured: Measured | None = field(default=None, repr=False)
+    place: str | None = None
 
     def __repr__(self) -> str:
         """A short text, without the workload and its times."""
         applications = counted(len(self.workload.applications), "application")
         return (
-            f"<Run: {self.workload.name} ({applications}) under {self.policy} on {self.device.name}, "
+            f"<Run: {self.workload.name} ({applications}) under {self.policy} on {self.device_name}, "
             f"{self.numbered_by} {self.seed}, {self.record.makespan / 1e6:.6g} ms>"
         )
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # without what was computed from them
+
+    @property
+    def device(self) -> Device:
+        """The device.
+
+        Raises:
+            InvalidInput: there are several.
+        """
+        require(len(self.devices) == 1, f"the run was on several devices, {self.device_name}: see its devices")
+        return self.devices[0]
+
+    @property
+    def device_name(self) -> str:
+        """The names of its devices, as in ``"h100*2,k40m"``."""
+        return devices_text(self.devices)
+
+    @property
+    def sms(self) -> int:
+        """The SMs of all its devices."""
+        return sum(each.sms for each in self.devices)
 
     @property
     def is_real(self) -> bool:
@@ -93,6 +118,11 @@ class Run:
         assert trace is not None  # a rerun records it
         return trace
 
+    @property
+    def traces(self) -> list[_core.Trace]:
+        """The trace of each device by itself, as a policy there saw it."""
+        return self.trace.by_device([each.sms for each in self.devices]) if len(self.devices) > 1 else [self.trace]
+
     def _why_no_trace(self) -> str:
         if not self.is_real:
             return f"the run of {self.policy!r} was saved, or sent to another process, without its trace"
@@ -107,8 +137,10 @@ class Run:
         launches = {number: each for number, each in enumerate(self._operations) if isinstance(each, Launch)}
         if self.measured is not None:
             return {number: self.measured.max_residency[number] for number in launches}
-        fitting = {each: each.model_on(self.device).max_residency(self.device) for each in set(launches.values())}
-        return {number: fitting[launch] for number, launch in launches.items()}
+        where = device_of_launches(self)
+        of = {number: (each, self.devices[where.get(number, 0)]) for number, each in launches.items()}
+        fitting = {(each, on): each.model_on(on).max_residency(on) for each, on in set(of.values())}
+        return {number: fitting[launch] for number, launch in of.items()}
 
     def late(self) -> list[str]:
         """The applications that have ended after their deadline, in the workload's order."""
@@ -150,8 +182,8 @@ class Run:
             "turnaround_p95_ns": _core.percentile(record.turnarounds, 0.95),
             "turnaround_p99_ns": _core.percentile(record.turnarounds, 0.99),
             "sm_utilisation": self._sm_utilisation(),
-            "to_device_utilisation": record.to_device_busy / record.makespan,
-            "to_host_utilisation": record.to_host_busy / record.makespan,
+            "to_device_utilisation": record.to_device_busy / len(self.devices) / record.makespan,
+            "to_host_utilisation": record.to_host_busy / len(self.devices) / record.makespan,
             **self._energy(),
         }
 
@@ -179,30 +211,39 @@ class Run:
             "ntt": self.ntt(),
         }
 
+    def placements(self) -> pd.DataFrame:
+        """One row per stay of an application on a device, in order of their begins.
+
+        Columns: application, device (its number, counted from 0), begin_ns, end_ns. Between two stays the application's
+        memory is moved, unless it had none yet.
+        """
+        return placements(self)
+
     def blocks(self) -> pd.DataFrame:
         """One row per thread block, or per group of them, in order of their ends.
 
-        Columns: application, launch, kernel, sm, block, blocks, start_ns, end_ns. ``blocks`` is 1, unless a real GPU
+        Columns: application, launch, kernel, device (its number, counted from 0), sm (of that device), block, blocks,
+        start_ns, end_ns. ``blocks`` is 1, unless a real GPU
         reported several blocks of one launch on one SM that ended together. Such a row has ``blocks`` blocks: ``block``
         is the number of the launch's blocks that ended before, ``end_ns`` is the time of the poll, and their mean
         duration is ``end_ns - start_ns``. Weigh rows by ``blocks`` for counts and means.
         """
         table = self._named(self.trace.blocks()).rename(columns={"operation": "launch"})
         table.insert(2, "kernel", table["launch"].map(lambda launch: self._launch(launch).kernel.name))
-        return table[["application", "launch", "kernel", "sm", "block", "blocks", "start_ns", "end_ns"]]
+        return table[["application", "launch", "kernel", "device", "sm", "block", "blocks", "start_ns", "end_ns"]]
 
     def copies(self) -> pd.DataFrame:
-        """One row per copy, in order of their ends: application, operation, direction, bytes, start_ns, end_ns."""
+        """One row per copy, in order of ends: application, operation, direction, bytes, start_ns, end_ns, device."""
         table = self._named(self.trace.copies())
         copies = [self._operations[operation] for operation in table["operation"]]
         table.insert(2, "direction", [copy.direction for copy in copies])
         table.insert(3, "bytes", [copy.bytes for copy in copies])
-        return table
+        return table.drop(columns="sm")
 
     def launches(self) -> pd.DataFrame:
         """One row per launch, in order of arrival.
 
-        Columns: application, launch, kernel, blocks, issued_ns, arrival_ns, end_ns. The host issued it at
+        Columns: application, launch, kernel, blocks, issued_ns, arrival_ns, device, end_ns. The host issued it at
         ``issued_ns``, by the paces of its application's operations; it arrived when the one before it had ended. For
         requests (:class:`gpushare.Arrivals`) ``end_ns - issued_ns`` is the response time, with the time in the queue.
         """
@@ -215,7 +256,7 @@ class Run:
         issued = issue_times(self)
         table.insert(4, "issued_ns", [issued[launch] for launch in table["launch"]])
         table["end_ns"] = table["launch"].map(ends)
-        return table
+        return table.drop(columns="sm")
 
     def decisions(self) -> pd.DataFrame:
         """One row per share of a plan.
@@ -275,8 +316,8 @@ class Run:
         return [application.name for application in self.workload.applications for _ in application.operations]
 
     def _named(self, columns: dict[str, Any]) -> pd.DataFrame:
-
-        table = pd.DataFrame(columns)
+        """The columns of a trace, with the names of applications, and with devices and their own SMs."""
+        table = on_devices(self, columns)
         names = [application.name for application in self.workload.applications]
         table["application"] = [names[application] for application in table["application"]]
         return table

@@ -109,7 +109,7 @@ def scaled(metric: str, values_max: float) -> tuple[float, str]:
 
 def device_names(result: Result) -> str:
     """Names of the runs' devices."""
-    return ", ".join(dict.fromkeys(run.device.name for run in result.runs))
+    return ", ".join(dict.fromkeys(run.device_name for run in result.runs))
 
 
 def made_on(result: Result) -> str:

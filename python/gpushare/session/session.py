@@ -222,7 +222,7 @@ class Session(SessionApi):
         finally:
             self._end()
         policy, measured = decided_by(self.ordering, self._policies), self._on.conditions(workload, done)
-        return Run(workload, policy, self.device.description, 0, alone, record, measured=measured)
+        return Run(workload, policy, (self.device.description,), 0, alone, record, measured=measured)
 
     def _alone_ns(self, application: SessionApplication) -> int:
         return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from gpushare._core import Device
+from gpushare.model.devices import devices_text
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
 from gpushare.version import __version__
@@ -20,7 +21,11 @@ FORMAT = 1
 
 
 def description(
-    workloads: Sequence[Workload], devices: Sequence[Device], policies: Sequence[str | Policy], seed: int
+    workloads: Sequence[Workload],
+    devices: Sequence[tuple[Device, ...]],
+    place: str,
+    policies: Sequence[str | Policy],
+    seed: int,
 ) -> dict[str, Any]:
     """The sweep in terms of JSON: names, each with a digest of what it stands for. Repeats may be added later."""
     return {
@@ -28,12 +33,13 @@ def description(
         "gpushare": __version__,
         "seed": seed,
         "workloads": {
-            each.name: _digest([each.to_dict(), _models(each, device)])
-            for each, device in zip(workloads, devices, strict=True)
+            each.name: _digest([each.to_dict(), *(_models(each, device) for device in on)])
+            for each, on in zip(workloads, devices, strict=True)
         },
         "devices": {
-            each.name: f"{device.name} {_digest(device)}" for each, device in zip(workloads, devices, strict=True)
+            each.name: f"{devices_text(on)} {_digest(on)}" for each, on in zip(workloads, devices, strict=True)
         },
+        "place": place,
         "policies": {policy_name(each): _of_policy(each) for each in policies},
     }
 

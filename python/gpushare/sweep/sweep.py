@@ -9,12 +9,20 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from gpushare._core import Device, InvalidInput
-from gpushare.backends.base import Outcome
+from gpushare._core import InvalidInput
+from gpushare.backends.base import DEFAULT_PLACEMENT, Outcome
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.backend import SimulatorBackend
 from gpushare.backends.simulator.simulation import Repeat
-from gpushare.compare import lost, name_of_baseline, require_executor, require_usable, result_of, with_baseline
+from gpushare.compare import (
+    lost,
+    name_of_baseline,
+    require_executor,
+    require_usable,
+    result_of,
+    with_baseline,
+)
+from gpushare.model.devices import DeviceName
 from gpushare.model.load import AnyWorkload, all_loaded
 from gpushare.policy import Policy, policy_name
 from gpushare.policy_names import with_distinct_names
@@ -37,7 +45,8 @@ class Sweep:
         folder: where the runs are kept; made by :meth:`run`.
         workload: one workload, or several, as for :func:`gpushare.compare`.
         policies: as for :func:`gpushare.compare`.
-        device: a simulated one.
+        device: a simulated one, or several.
+        place: as for :func:`gpushare.compare`.
         repeats: runs per workload and policy; repeat ``i`` has seed ``seed + i``.
         seed: of the first repeat.
         baseline: as for :func:`gpushare.compare`.
@@ -63,7 +72,8 @@ class Sweep:
         workload: AnyWorkload | Iterable[AnyWorkload],
         policies: Iterable[str | Policy] | None = None,
         *,
-        device: str | Path | Device = "auto",
+        device: DeviceName = "auto",
+        place: str = DEFAULT_PLACEMENT,
         repeats: int = 1,
         seed: int = 0,
         baseline: str | Policy | None = None,
@@ -72,17 +82,18 @@ class Sweep:
         given = with_baseline(policies, baseline)
         contenders = with_distinct_names(given)
         require_usable(workloads, contenders, repeats, seed)
-        backend = backend_for(device, *workloads)
+        backend = backend_for(device, *workloads, place=place)
         if not isinstance(backend, SimulatorBackend):
             raise InvalidInput("a sweep is of simulated devices: measure on a GPU by gpushare.compare")
         for contender in contenders:
             backend.require_policy(contender)
         self._backend = backend
+        self._place = place
         self._baseline = name_of_baseline(baseline, given, contenders)
         self._cases = backend.cases(workloads, contenders, repeats, seed)
-        devices = {each.name: backend.device_of(each) for each in workloads}
+        devices = {each.name: backend.devices_of(each) for each in workloads}
         self._devices = devices
-        described = description(workloads, list(devices.values()), contenders, seed)
+        described = description(workloads, list(devices.values()), place, contenders, seed)
         self._folder = SweepFolder(Path(folder), described)
 
     def __repr__(self) -> str:
@@ -161,7 +172,7 @@ class Sweep:
                 raise InvalidInput(f"{path}: has runs of another sweep, on {run.workload.name!r}: delete it")
             place = places.get((run.workload.name, run.policy, run.seed))
             if place is not None:  # else of a repeat that this sweep does not ask for
-                case, device = self._cases[place], self._devices[run.workload.name]
-                again = Repeat(case.workload, case.policy, device, case.seed)
-                kept[place] = replace(run, workload=case.workload, device=device, rerun=again)
+                case, devices = self._cases[place], self._devices[run.workload.name]
+                again = Repeat(case.workload, case.policy, devices, case.seed, self._place)
+                kept[place] = replace(run, workload=case.workload, devices=devices, rerun=again)
         return kept

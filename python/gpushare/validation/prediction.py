@@ -73,7 +73,7 @@ class _Prediction:
         )  # fmt: skip
 
     def _run(self, workload: Workload, policy: str | Policy) -> Run:
-        return simulate(workload, policy, self._device, 0, record=False)
+        return simulate(workload, policy, (self._device,), 0, record=False)
 
 
 def turnarounds_ns(run: Run) -> tuple[int, ...]:

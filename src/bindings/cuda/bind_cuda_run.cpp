@@ -95,7 +95,7 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
     delays = gpu.scheduler_delays();
     began = gpu.began().time_since_epoch();
   }
-  RunRecord record = record_of(meter);
+  RunRecord record = record_of(std::span(&meter, 1));
   record.began = count(began);
   record.longest_pause = count(delays.longest_pause);
   record.without_processor = count(delays.without_processor);
@@ -117,7 +117,7 @@ RunRecord run_as_hardware_does(const CudaDevice& device, const CudaProgram& prog
                           {.sharing = sharing, .levels = std::move(levels), .sms = std::move(sms)}, observers,
                           [&](const cuda::NamesOnGpu& on_gpu) { interruption.look(on_gpu); });
   }
-  RunRecord record = record_of(meter);
+  RunRecord record = record_of(std::span(&meter, 1));
   if (recorder) record.trace = recorder->take();
   return record;
 }

@@ -128,19 +128,20 @@ void bind_device(py::module_& module) {
       .def(py::init([](std::string name, int sms, double clock_hz, SmCapacity per_sm, AllocationGranularity granularity,
                        OffSmBandwidth off_sm, CopyEngine to_device, CopyEngine to_host, CommandDelays delays,
                        double flops_per_s, std::int64_t memory_bytes, const CoRunTuning& tuning,
-                       const RuntimeTuning& runtime) {
+                       const RuntimeTuning& runtime, CopyEngine peer) {
              Device device{std::move(name), sms, clock_hz, per_sm, granularity, off_sm, to_device, to_host, delays};
              device.flops_per_s = flops_per_s;
              device.memory = Bytes{memory_bytes};
              device.tuning = tuning;
              device.runtime = runtime;
+             device.peer = peer;
              validate(device);
              return device;
            }),
            py::kw_only(), py::arg("name"), py::arg("sms"), py::arg("clock_hz"), py::arg("per_sm"),
            py::arg("granularity"), py::arg("off_sm"), py::arg("to_device"), py::arg("to_host"), py::arg("delays"),
            py::arg("flops_per_s") = 0.0, py::arg("memory_bytes") = 0, py::arg("tuning") = CoRunTuning(),
-           py::arg("runtime") = RuntimeTuning())
+           py::arg("runtime") = RuntimeTuning(), py::arg("peer") = CopyEngine())
       .def_readonly("name", &Device::name)
       .def_property_readonly(
           "memory_bytes", [](const Device& device) { return device.memory.count; }, "0 where it is not known.")
@@ -151,6 +152,7 @@ void bind_device(py::module_& module) {
       .def_readonly("off_sm", &Device::off_sm)
       .def_readonly("to_device", &Device::to_device)
       .def_readonly("to_host", &Device::to_host)
+      .def_readonly("peer", &Device::peer, "The link to other GPUs of its host; a bandwidth of 0: there is none.")
       .def_readonly("delays", &Device::delays)
       .def_readonly("tuning", &Device::tuning)
       .def_readonly("runtime", &Device::runtime)

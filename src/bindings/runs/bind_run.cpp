@@ -2,11 +2,17 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <deque>
+
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/runs/run_record.hpp"
+#include "core/model/errors.hpp"
 #include "core/ordering/ordering_registry.hpp"
-#include "core/simulation/simulated_gpu.hpp"
+#include "core/placements/registry.hpp"
+#include "core/simulation/simulated_gpu_set.hpp"
+#include "core/trace/device_events.hpp"
 #include "core/trace/trace_recorder.hpp"
 
 namespace gpushare::bindings {
@@ -14,38 +20,85 @@ namespace {
 
 /// Owns the objects that states, events and policies of one run point to.
 struct World {
-  World(const Device& device, Workload workload, std::uint64_t seed)
-      : workload(std::move(workload)), gpu(device, seed) {}
-  Workload workload;
-  SimulatedGpu gpu;
+  World(const std::vector<Device>& devices, std::uint64_t seed) : gpus(devices, seed) {}
+  std::deque<Workload> workloads;
+  SimulatedGpuSet gpus;
 };
 
-RunRecord simulate(const Device& device, const Workload& workload, const py::object& policy, std::uint64_t seed,
+/// By device; devices that were given the same object share it.
+std::vector<const Workload*> take_workloads(World& world, const std::vector<py::object>& given) {
+  std::vector<const Workload*> by_device;
+  for (auto each = given.begin(); each != given.end(); ++each) {
+    const auto same = std::find_if(given.begin(), each, [&](const py::object& other) { return other.is(*each); });
+    if (same == each) world.workloads.push_back(each->cast<const Workload&>());
+    by_device.push_back(same == each ? &world.workloads.back()
+                                     : by_device[static_cast<std::size_t>(same - given.begin())]);
+  }
+  return by_device;
+}
+
+/// One device of a run: its policy and ordering, and what observes them.
+struct ScheduledDevice {
+  ScheduledDevice(const std::shared_ptr<World>& world, DeviceId device, const Workload& workload,
+                  const py::object& policy, std::uint64_t seed)
+      : meter(world->gpus.at(device).device(), workload) {
+    const auto [ordering_name, sharing] = in_two_parts(policy);
+    require(ordering_name == "arrival" || world->gpus.size() == 1,
+            "'" + ordering_name + "' orders the work of one device, and this run has " +
+                std::to_string(world->gpus.size()) + ": name the policy alone");
+    decides = to_policy(sharing, world, seed);
+    ordering = make_ordering(ordering_name, world->gpus.at(device).device(), workload);
+  }
+
+  std::unique_ptr<Policy> decides;
+  std::unique_ptr<Ordering> ordering;
+  UsageMeter meter;
+  std::optional<DeviceEvents> numbered{};
+  std::vector<RunObserver*> observers{};
+};
+
+RunRecord simulate(const std::vector<Device>& devices, const std::vector<py::object>& workloads,
+                   const std::vector<py::object>& policies, const std::string& place, std::uint64_t seed,
                    bool record_trace, const py::object& ended) {
-  const auto world = std::make_shared<World>(device, workload, seed);
-  const auto [ordering_name, sharing] = in_two_parts(policy);
-  const std::unique_ptr<Policy> decides = to_policy(sharing, world, seed);
-  const auto ordering = make_ordering(ordering_name, world->gpu.device(), world->workload);
-  UsageMeter meter(world->gpu.device(), world->workload);
-  std::optional<TraceRecorder> recorder;
+  require(devices.size() == workloads.size() && devices.size() == policies.size(),
+          "a run needs a workload and a policy for each of its devices");
+  const auto world = std::make_shared<World>(devices, seed);
+  const std::vector<const Workload*> taken = take_workloads(*world, workloads);
+  const std::unique_ptr<Placement> placement = make_placement(place);
+  TraceRecorder recorder;
   Interruption interruption(ended);
-  std::vector<RunObserver*> observers{&meter, &interruption};
-  if (record_trace) observers.push_back(&recorder.emplace());
+  std::deque<ScheduledDevice> scheduled;
+  std::vector<OnDevice> on;
+  int first_sm = 0;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    ScheduledDevice& each = scheduled.emplace_back(world, static_cast<DeviceId>(i), *taken[i], policies[i], seed);
+    each.observers = {&each.meter, &interruption};
+    if (record_trace) each.observers.push_back(&each.numbered.emplace(recorder, first_sm));
+    on.push_back({.policy = each.decides.get(),
+                  .workload = taken[i],
+                  .observers = each.observers,
+                  .ordering = each.ordering.get()});
+    first_sm += devices[i].sms;
+  }
   {
     const py::gil_scoped_release no_gil;
-    run(world->gpu, *decides, world->workload, observers, ordering.get());
+    run(world->gpus, on, *placement);
   }
-  RunRecord record = record_of(meter);
-  if (recorder) record.trace = recorder->take();
+  std::vector<UsageMeter> meters;
+  for (ScheduledDevice& each : scheduled) meters.push_back(std::move(each.meter));
+  RunRecord record = record_of(meters);
+  if (record_trace) record.trace = recorder.take();
   return record;
 }
 
 Trace replay(const Trace& trace, const Device& device, const Workload& workload, const py::object& policy,
              std::uint64_t seed) {
-  const auto world = std::make_shared<World>(device, workload, seed);
+  const auto world = std::make_shared<World>(std::vector{device}, seed);
+  world->workloads.push_back(workload);
   const std::unique_ptr<Policy> decides = to_policy(in_two_parts(policy).second, world, seed);
   const py::gil_scoped_release no_gil;
-  return {.events = trace.events, .decisions = decide_again(trace, world->gpu.device(), world->workload, *decides)};
+  return {.events = trace.events,
+          .decisions = decide_again(trace, world->gpus.at({}).device(), world->workloads.front(), *decides)};
 }
 
 void bind_record(py::module_& module) {
@@ -94,10 +147,18 @@ void bind_record(py::module_& module) {
 void bind_run(py::module_& module) {
   bind_record(module);
   module.def(
-      "simulate", &simulate, py::arg("device"), py::arg("workload"), py::arg("policy"), py::kw_only(),
-      py::arg("seed") = 0, py::arg("record") = false, py::arg("ended") = py::none(),
-      "Runs the workload on the simulated GPU. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, "
-      "and so does ended() once it returns True.");
+      "simulate", &simulate, py::arg("devices"), py::arg("workloads"), py::arg("policies"), py::kw_only(),
+      py::arg("place") = "first-fit", py::arg("seed") = 0, py::arg("record") = false, py::arg("ended") = py::none(),
+      "Runs a workload on simulated GPUs: for each, the workload with the kernels as they are there, and a policy. SMs "
+      "are numbered through all of them. Releases the GIL, so that runs can share the cores. Ctrl-C ends it, and so "
+      "does ended() once it returns True.");
+  module.def(
+      "require_placeable",
+      [](const std::vector<const Device*>& devices, const std::vector<const Workload*>& workloads) {
+        placement_devices(devices, workloads);
+      },
+      py::arg("devices"), py::arg("workloads"),
+      "Raise InvalidInput unless each application can run on one of the devices; a workload for each.");
   module.def(
       "replay", &replay, py::arg("trace"), py::arg("device"), py::arg("workload"), py::arg("policy"),
       py::arg("seed") = 0,

@@ -83,7 +83,7 @@ py::tuple finish(Session& session, const Device& device, double timeout_s) {
   }
   UsageMeter meter(device, done.workload);
   for (const Event& event : done.trace.events) meter.saw(event);
-  RunRecord record = record_of(meter);
+  RunRecord record = record_of(std::span(&meter, 1));
   record.turnarounds = counts(done.turnarounds);
   record.trace = std::move(done.trace);
   return py::make_tuple(std::move(done.workload), std::move(record));

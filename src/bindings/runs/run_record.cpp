@@ -4,6 +4,8 @@
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
+
 #include "bindings/arguments.hpp"
 #include "bindings/python_policy.hpp"
 #include "core/model/errors.hpp"
@@ -26,6 +28,12 @@ void heed(const py::object& ended, HasEnded has_ended) {
   throw py::error_already_set();
 }
 
+/// An operation has a duration on its device, and none on others.
+void add(std::vector<std::int64_t>& sums, const std::vector<std::int64_t>& values) {
+  sums.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+}
+
 }  // namespace
 
 std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
@@ -34,14 +42,20 @@ std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
   return values;
 }
 
-RunRecord record_of(const UsageMeter& meter) {
-  RunRecord record{.operation_durations = counts(meter.operation_durations()),
-                   .sm_busy = counts(meter.sm_busy()),
-                   .to_device_busy = count(meter.to_device_busy()),
-                   .to_host_busy = count(meter.to_host_busy()),
-                   .makespan = count(meter.makespan()),
-                   .blocks = meter.blocks()};
-  for (const ApplicationTimes& times : meter.applications()) {
+RunRecord record_of(std::span<const UsageMeter> meters) {
+  RunRecord record;
+  for (const UsageMeter& meter : meters) {
+    add(record.operation_durations, counts(meter.operation_durations()));
+    const std::vector<std::int64_t> sm_busy = counts(meter.sm_busy());
+    record.sm_busy.insert(record.sm_busy.end(), sm_busy.begin(), sm_busy.end());
+    record.to_device_busy += count(meter.to_device_busy());
+    record.to_host_busy += count(meter.to_host_busy());
+    record.makespan = std::max(record.makespan, count(meter.makespan()));
+    record.blocks += meter.blocks();
+  }
+  for (std::size_t application = 0; application < meters.front().applications().size(); ++application) {
+    ApplicationTimes times = meters.front().applications()[application];
+    for (const UsageMeter& meter : meters) times.end = std::max(times.end, meter.applications()[application].end);
     record.arrivals.push_back(count(times.arrival));
     record.ends.push_back(count(times.end));
     record.turnarounds.push_back(count(times.turnaround()));

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ struct RunRecord {
   std::optional<std::int64_t> without_processor{};  // time of that thread without a processor
 };
 
-RunRecord record_of(const UsageMeter& meter);
+/// The meters are those of the run's devices.
+RunRecord record_of(std::span<const UsageMeter> meters);
 std::vector<std::int64_t> counts(const std::vector<Duration>& durations);
 
 /// Ends a run with KeyboardInterrupt when its user presses Ctrl-C, or when the comparison it belongs to has ended.

@@ -14,6 +14,12 @@ Admission::Admission(const Workload& workload, const Device& device)
 
 void Admission::leave(ApplicationId application) { free_ += bytes_[index(application)]; }
 
+bool Admission::take(ApplicationId application) {
+  if (!waiting_.empty() || bytes_[index(application)] > free_) return false;
+  free_ -= bytes_[index(application)];
+  return true;
+}
+
 std::optional<ApplicationId> Admission::admit() {
   if (waiting_.empty() || bytes_[index(waiting_.front())] > free_) return std::nullopt;
   const ApplicationId first = waiting_.front();

@@ -13,13 +13,17 @@ namespace gpushare {
 
 class Admission {
  public:
-  /// Every application fits by itself: validate() checks that.
+  /// No application that does not fit by itself may arrive.
   Admission(const Workload& workload, const Device& device);
 
   /// The application has arrived, and waits.
   void arrive(ApplicationId application) { waiting_.push_back(application); }
-  /// The application has ended, and its memory is free.
+  /// The application has ended, or is on another device now, and its memory is free.
   void leave(ApplicationId application);
+  /// The application comes from another device. Its memory is taken if it fits, and if none waits for its turn.
+  bool take(ApplicationId application);
+  /// The application waits no longer: it goes to another device.
+  void forget(ApplicationId application) { std::erase(waiting_, application); }
   /// The next application to start now, if there is one; its memory is taken.
   std::optional<ApplicationId> admit();
 

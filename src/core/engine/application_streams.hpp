@@ -31,6 +31,8 @@ class ApplicationStreams {
   std::optional<Submission> next(ApplicationId application);
   /// The result of next(), without taking it.
   std::optional<Submission> peek(ApplicationId application) const;
+  /// How many operations next() has given, of those there are.
+  std::size_t given(ApplicationId application) const { return next_operation_[index(application)]; }
 
  private:
   const Workload* workload_;

@@ -7,14 +7,14 @@
 namespace gpushare {
 
 enum class EventKind : std::uint8_t {
-  ApplicationArrived,  ///< its first operation may start
+  ApplicationArrived,  ///< its next operation may start: its first one, unless it was on another device before
   LaunchArrived,       ///< a launch waits for a plan that gives it a quota
   BlockStarted,
   BlockEnded,
   LaunchEnded,  ///< all its blocks have ended; those of one that was withdrawn: all that had started
   CopyStarted,
   CopyEnded,
-  ApplicationEnded,  ///< its last operation has ended
+  ApplicationEnded,  ///< its last operation has ended, on this device at least
   DeadlineReached,   ///< the plan's wake_at
   PriorityChanged,   ///< the application's priority is another one from now on
 };

@@ -12,8 +12,9 @@ namespace gpushare {
 class OperationSource {
  public:
   virtual ~OperationSource() = default;
-  /// The operation that will be ready as soon as the one on the device has ended; none where that is not known.
-  virtual std::optional<Submission> following(ApplicationId application) const = 0;
+  /// The operation that will be ready as soon as the one on the device has ended; none where that is not known. It is
+  /// announced to the device.
+  virtual std::optional<Submission> following(ApplicationId application) = 0;
   /// Called when the operation is submitted to the device.
   virtual void going(const Submission& /*operation*/) {}
 };

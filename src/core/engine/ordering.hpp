@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/engine/devices/gpu_set.hpp"
+#include "core/engine/devices/placement.hpp"
 #include "core/engine/engine.hpp"
 #include "core/engine/gpu.hpp"
 
@@ -68,5 +70,16 @@ class ArrivalOrdering : public Ordering {
 /// Runs the workload as run() in engine.hpp does, but the ordering releases operations.
 void run(Gpu& gpu, Policy& policy, const Workload& workload, std::span<RunObserver* const> observers,
          Ordering* ordering);
+
+/// What one of several devices has of its own.
+struct OnDevice {
+  Policy* policy = nullptr;
+  const Workload* workload = nullptr;  ///< the run's, with the kernels as they are on this device
+  std::span<RunObserver* const> observers{};
+  Ordering* ordering = nullptr;  ///< nullptr for the order of arrival
+};
+
+/// The same on several devices, of which each application has one at a time, as the placement decides.
+void run(GpuSet& gpus, std::span<const OnDevice> devices, Placement& placement);
 
 }  // namespace gpushare

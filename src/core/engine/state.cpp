@@ -49,7 +49,8 @@ std::vector<const Launch*> State::first_launches_arriving_within(Duration window
   std::vector<const Launch*> launches;
   for (const auto& [id, known] : applications_) {
     const Application& upcoming = *known.application;
-    if (known.has_arrived || upcoming.operations.empty() || Time(upcoming.arrival) > now_ + window) continue;
+    const Time arrival(upcoming.arrival);  // one in the past was on another device
+    if (known.has_arrived || upcoming.operations.empty() || arrival < now_ || arrival > now_ + window) continue;
     if (const auto* launch = std::get_if<Launch>(&upcoming.operations.front())) launches.push_back(launch);
   }
   return launches;

@@ -82,6 +82,8 @@ void validate(const Device& device) {
   require_not_negative(device, "off_sm.delay.saturating", device.off_sm.delay.saturating);
   require_positive(device, "to_device.bandwidth", device.to_device.bandwidth.bytes_per_second);
   require_positive(device, "to_host.bandwidth", device.to_host.bandwidth.bytes_per_second);
+  require_not_negative(device, "peer.bandwidth", device.peer.bandwidth.bytes_per_second);
+  require_not_negative(device, "peer.latency", nanoseconds(device.peer.latency));
   require_not_negative(device, "to_device.latency", nanoseconds(device.to_device.latency));
   require_not_negative(device, "to_host.latency", nanoseconds(device.to_host.latency));
   require_not_negative(device, "delays.launch", nanoseconds(device.delays.launch));

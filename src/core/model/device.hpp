@@ -158,6 +158,7 @@ struct Device {
   RuntimeTuning runtime{};
   double flops_per_s = 0;  ///< single-precision peak, where known
   Bytes memory{};          ///< where known; 0: not limited
+  CopyEngine peer{};       ///< the link to other GPUs of its host (move_time.hpp); a bandwidth of 0: there is none
 };
 
 /// Throws InvalidInput naming the first field that no GPU can have.

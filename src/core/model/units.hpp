@@ -35,6 +35,8 @@ struct Bandwidth {
   friend auto operator<=>(const Bandwidth&, const Bandwidth&) = default;
 };
 
+/// One of the devices of a run, in the order in which they were named.
+enum class DeviceId : std::int32_t {};
 enum class SmId : std::int32_t {};
 enum class ApplicationId : std::int32_t {};
 /// One operation (a launch or a copy) of one application; dense over the workload, in the order it lists them.

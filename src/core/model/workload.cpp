@@ -149,28 +149,35 @@ std::size_t Workload::operation_count() const {
   return count;
 }
 
-void validate(const Workload& workload, const Device& device) {
+void require_distinct_applications(const Workload& workload) {
   require(!workload.applications.empty(),
           "workload '" + workload.name + "' is empty: add at least one application with one operation");
   std::set<std::string> names;
   for (const Application& application : workload.applications) {
-    const Complaints complaints("application '" + application.name + "'");
-    complaints.require_that(names.insert(application.name).second, "the name is used twice in this workload");
-    complaints.require_that(!application.operations.empty(), "no operations: add a launch or a copy");
-    complaints.require_not_negative("arrival", nanoseconds(application.arrival));
-    complaints.require_positive("weight", application.weight);
-    complaints.require_positive("weight of the owner", application.owner_weight);
-    complaints.require_not_negative("memory in bytes", static_cast<double>(application.memory.count));
-    complaints.require_that(device.memory.count == 0 || application.memory <= device.memory,
-                            "it needs " + std::to_string(application.memory.count) + " bytes of memory, but " +
-                                device.name + " has " + std::to_string(device.memory.count));
-    require_possible_deadline(application, complaints);
-    require_possible_min_speed(application, complaints);
-    require_possible_latency(application, complaints);
-    for (const Operation& operation : application.operations) {
-      validate_operation(application.name, operation, device);
-    }
+    Complaints("application '" + application.name + "'")
+        .require_that(names.insert(application.name).second, "the name is used twice in this workload");
   }
+}
+
+void validate(const Application& application, const Device& device) {
+  const Complaints complaints("application '" + application.name + "'");
+  complaints.require_that(!application.operations.empty(), "no operations: add a launch or a copy");
+  complaints.require_not_negative("arrival", nanoseconds(application.arrival));
+  complaints.require_positive("weight", application.weight);
+  complaints.require_positive("weight of the owner", application.owner_weight);
+  complaints.require_not_negative("memory in bytes", static_cast<double>(application.memory.count));
+  complaints.require_that(device.memory.count == 0 || application.memory <= device.memory,
+                          "it needs " + std::to_string(application.memory.count) + " bytes of memory, but " +
+                              device.name + " has " + std::to_string(device.memory.count));
+  require_possible_deadline(application, complaints);
+  require_possible_min_speed(application, complaints);
+  require_possible_latency(application, complaints);
+  for (const Operation& operation : application.operations) validate_operation(application.name, operation, device);
+}
+
+void validate(const Workload& workload, const Device& device) {
+  require_distinct_applications(workload);
+  for (const Application& application : workload.applications) validate(application, device);
 }
 
 Workload alone(const Workload& workload, ApplicationId application) {

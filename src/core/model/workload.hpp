@@ -59,6 +59,10 @@ struct Workload {
 
 /// Throws InvalidInput naming the application and the field that cannot run on this device.
 void validate(const Workload& workload, const Device& device);
+/// The same for one application.
+void validate(const Application& application, const Device& device);
+/// Throws InvalidInput for a workload without applications, or with two of one name.
+void require_distinct_applications(const Workload& workload);
 
 /// The same work with only this application in it, arriving at time 0: what "alone" means in every metric.
 Workload alone(const Workload& workload, ApplicationId application);

@@ -119,10 +119,21 @@ ActiveLaunch* SimulatedGpu::find(OperationId launch) const {
 }
 
 std::optional<Event> SimulatedGpu::next_event(std::optional<Time> deadline) {
-  if (delivered_ == pending_.size() && !find_events(deadline ? nanoseconds(*deadline) : EarliestOf::never)) {
-    return std::nullopt;
-  }
+  return next_event_within(deadline ? nanoseconds(*deadline) : EarliestOf::never);
+}
+
+std::optional<Event> SimulatedGpu::next_event_within(double limit) {
+  if (delivered_ == pending_.size() && !find_events(limit)) return std::nullopt;
   return pending_[delivered_++];
+}
+
+double SimulatedGpu::time_of_next_change() {
+  if (delivered_ == pending_.size()) {
+    pending_.clear();
+    delivered_ = 0;
+    settle();
+  }
+  return pending_.empty() ? std::min(ends_.time(), timers_.time()) : now_;
 }
 
 /// Moves on until there is something to report; false means that nothing happens up to the limit.

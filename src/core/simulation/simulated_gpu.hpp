@@ -3,6 +3,7 @@
 // on an SM change, so a block that replaces one of its own kind costs one heap operation.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <variant>
@@ -37,6 +38,13 @@ class SimulatedGpu : public Gpu {
   Time now() const { return time_; }
   /// When something may happen next without another call. Requires that next_event() has just returned nothing.
   std::optional<Time> next_change() const;
+  /// The same to a fraction of a nanosecond, and at any time; nothing is at EarliestOf::never.
+  double time_of_next_change();
+  /// As next_event(), but to a fraction of a nanosecond.
+  std::optional<Event> next_event_within(double limit);
+  /// Time has passed without a change.
+  void pass(double until) { move_to(std::max(now_, until)); }
+  double exact_time() const { return now_; }
   /// Launches that have blocks on an SM, and copies under way.
   std::vector<OperationId> operations_at_work() const;
 

@@ -84,7 +84,7 @@ class CudaRunner:
         return Run(
             workload=prepared.workload,
             policy=policy_name(policy),
-            device=self.device.description,
+            devices=(self.device.description,),
             seed=repeat,
             alone_ns=alone,
             record=made,

@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from concurrent.futures import Executor
 from itertools import product
-from pathlib import Path
 
 from gpushare._core import Device, PolicyError
-from gpushare.backends.base import Backend, Case, Outcome
+from gpushare.backends.base import DEFAULT_PLACEMENT, Backend, Case, Outcome
 from gpushare.backends.baselines import is_baseline
 from gpushare.backends.simulator.executed import run_on
 from gpushare.backends.simulator.pool import simulation_pool
@@ -17,21 +16,23 @@ from gpushare.backends.simulator.served import ServedSimulator
 from gpushare.backends.simulator.session import SimulatorInSession
 from gpushare.backends.simulator.simulation import simulate
 from gpushare.checks import require
-from gpushare.model.devices import chosen, described_device
+from gpushare.model.devices import DeviceName, chosen, described_device, described_devices
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy
 from gpushare.results.run import Run
 
 
 class SimulatorBackend(Backend):
-    """A simulated device.
+    """A simulated device, or several.
 
     Args:
         device: its name, its file, or the device itself; ``"auto"`` is the device of each workload.
+        place: how applications are placed on several.
     """
 
-    def __init__(self, device: str | Path | Device) -> None:
+    def __init__(self, device: DeviceName, place: str = DEFAULT_PLACEMENT) -> None:
         self._device = device
+        self._place = place
 
     @property
     def description(self) -> Device:
@@ -51,7 +52,7 @@ class SimulatorBackend(Backend):
     ) -> list[Case]:
         """All runs: repeat ``i`` has seed ``seed + i`` under every policy."""
         for each in workloads:
-            each.on(self.device_of(each))  # bad input is the caller's error, not every policy's
+            each.on_each(self.devices_of(each))  # bad input is the caller's error, not every policy's
         return [
             Case(each, policy, number, f"workload {each.name!r}, seed {number}")
             for each, policy, number in product(workloads, policies, range(seed, seed + repeats))
@@ -61,10 +62,7 @@ class SimulatorBackend(Backend):
         """Makes the runs on all cores."""
         with simulation_pool() as pool:
             futures = [
-                pool.submit(
-                    simulate, each.workload, each.policy, self.device_of(each.workload), each.seed, record=keep_traces
-                )
-                for each in cases
+                pool.submit(self.run, each.workload, each.policy, each.seed, record=keep_traces) for each in cases
             ]
             for case, future in zip(cases, futures, strict=True):
                 try:
@@ -77,16 +75,16 @@ class SimulatorBackend(Backend):
         self, executor: Executor | None, cases: Sequence[Case], *, keep_traces: bool
     ) -> Generator[list[tuple[int, Outcome]]]:
         """Makes the runs on an executor; None: on all cores, as tasks of the same size."""
-        devices = [self.device_of(each.workload) for each in cases]
+        devices = [self.devices_of(each.workload) for each in cases]
         if executor is not None:
-            yield from run_on(executor, cases, devices, keep_traces=keep_traces)
+            yield from run_on(executor, cases, devices, self._place, keep_traces=keep_traces)
             return
         with simulation_pool() as pool:
-            yield from run_on(pool, cases, devices, keep_traces=keep_traces, travels=False)
+            yield from run_on(pool, cases, devices, self._place, keep_traces=keep_traces, travels=False)
 
     def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:
         """One run."""
-        return simulate(workload, policy, self.device_of(workload), seed, record=record)
+        return simulate(workload, policy, self.devices_of(workload), seed, place=self._place, record=record)
 
     def served_device(self) -> ServedSimulator:
         """The device for the clients of a server."""
@@ -100,6 +98,6 @@ class SimulatorBackend(Backend):
     def _name(self) -> str:
         return "sim" if isinstance(self._device, Device) else str(self._device)
 
-    def device_of(self, workload: Workload) -> Device:
-        """The device that runs this workload."""
-        return described_device(chosen(self._device, workload.device))
+    def devices_of(self, workload: Workload) -> tuple[Device, ...]:
+        """The devices that run this workload."""
+        return described_devices(chosen(self._device, workload.device))

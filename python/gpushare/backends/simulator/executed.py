@@ -19,6 +19,8 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
 from gpushare.backends.base import Case, Outcome
 from gpushare.backends.simulator.simulation import Repeat, simulate
+from gpushare.checks import require
+from gpushare.model.devices import devices_text
 from gpushare.model.workload import Launch, Operation, Workload
 from gpushare.policy import policy_name
 from gpushare.results.executor_lost import ExecutorLostError
@@ -41,7 +43,7 @@ class Job(NamedTuple):
 
     workload: int
     policy: int
-    device: int
+    devices: int
     seed: int
 
 
@@ -50,14 +52,16 @@ class Task(NamedTuple):
 
     Attributes:
         version: of gpushare, which must be the same there.
-        objects: workloads, policies and devices, packed, or as they are for threads of this process.
+        objects: workloads, policies and the devices of runs, packed, or as they are for threads of this process.
         jobs: the runs.
+        place: the placement on several devices.
         record: whether their traces are recorded.
     """
 
     version: str
     objects: tuple[Any, ...]
     jobs: tuple[Job, ...]
+    place: str
     record: bool
 
 
@@ -73,12 +77,13 @@ def run_task(task: Task) -> list[Answer]:
         objects = [_unpacked(*each) if isinstance(each, Packed) else each for each in task.objects]
     except InvalidInput as error:
         return [error] * len(task.jobs)
-    return [_answer(objects, job, record=task.record) for job in task.jobs]
+    return [_answer(objects, job, task.place, record=task.record) for job in task.jobs]
 
 
-def _answer(objects: Sequence[Any], job: Job, *, record: bool) -> Answer:
+def _answer(objects: Sequence[Any], job: Job, place: str, *, record: bool) -> Answer:
+    workload, policy, devices = objects[job.workload], objects[job.policy], objects[job.devices]
     try:
-        run = simulate(objects[job.workload], objects[job.policy], objects[job.device], job.seed, record=record)
+        run = simulate(workload, policy, devices, job.seed, place=place, record=record)
     except Exception as error:
         return error
     return run.alone_ns, run.record
@@ -110,8 +115,17 @@ def packed(value: Any, what: str) -> Packed:
         ) from error
 
 
-def modelled(workload: Workload, device: Device) -> Workload:
-    """The workload with the models of its CUDA code, so that no other machine needs its source, data and profiles."""
+def modelled(workload: Workload, devices: Sequence[Device]) -> Workload:
+    """The workload with the models of its CUDA code, so that no other machine needs its source, data and profiles.
+
+    Raises:
+        InvalidInput: there is CUDA code, and the devices have different models of it.
+    """
+    device = devices[0]
+    require(
+        not workload.is_real or all(each is device for each in devices),
+        f"workload {workload.name!r} is CUDA code, which an executor can only run on devices of one kind",
+    )
 
     def model_of(operation: Operation) -> Operation:
         if isinstance(operation, Launch) and operation.is_real:
@@ -123,7 +137,13 @@ def modelled(workload: Workload, device: Device) -> Workload:
 
 
 def run_on(
-    executor: Executor, cases: Sequence[Case], devices: Sequence[Device], *, keep_traces: bool, travels: bool = True
+    executor: Executor,
+    cases: Sequence[Case],
+    devices: Sequence[tuple[Device, ...]],
+    place: str,
+    *,
+    keep_traces: bool,
+    travels: bool = True,
 ) -> Generator[list[tuple[int, Outcome]]]:
     """Makes the runs, and yields those of a task when it has ended: their places among the cases, and what they gave.
 
@@ -131,6 +151,7 @@ def run_on(
         executor: where; it is left open. Tasks that have not begun are cancelled when the caller stops early.
         cases: the runs.
         devices: of every case.
+        place: the placement on several devices.
         keep_traces: whether traces are recorded.
         travels: whether the objects are pickled here; False for threads of this process.
 
@@ -138,33 +159,41 @@ def run_on(
         InvalidInput: a workload or a policy cannot be pickled.
         ExecutorLostError: the executor has failed, or was shut down; what was done has been yielded.
     """
-    tasks = _tasks(cases, devices, keep_traces=keep_traces, travels=travels)
-    for places, answers in _answers(executor, tasks):
+    tasks = _tasks(cases, devices, place, keep_traces=keep_traces, travels=travels)
+    for numbers, answers in _answers(executor, tasks):
         yield [
-            (place, _outcome(cases[place], devices[place], answer))
-            for place, answer in zip(places, answers, strict=True)
+            (number, _outcome(cases[number], devices[number], place, answer))
+            for number, answer in zip(numbers, answers, strict=True)
         ]
 
 
-def _outcome(case: Case, device: Device, answer: Answer) -> Outcome:
+def _outcome(case: Case, devices: tuple[Device, ...], place: str, answer: Answer) -> Outcome:
     if isinstance(answer, PolicyError):
         return answer
     if isinstance(answer, Exception):
         raise answer
     alone_ns, record = answer
-    repeat = Repeat(case.workload, case.policy, device, case.seed)
-    return Run(case.workload, policy_name(case.policy), device, case.seed, alone_ns, record, rerun=repeat)
+    return Run(
+        case.workload,
+        policy_name(case.policy),
+        devices,
+        case.seed,
+        alone_ns,
+        record,
+        rerun=Repeat(case.workload, case.policy, devices, case.seed, place),
+        place=place if len(devices) > 1 else None,
+    )
 
 
 def _tasks(
-    cases: Sequence[Case], devices: Sequence[Device], *, keep_traces: bool, travels: bool
+    cases: Sequence[Case], devices: Sequence[tuple[Device, ...]], placement: str, *, keep_traces: bool, travels: bool
 ) -> list[tuple[list[int], Task]]:
     """The tasks with the places of their cases. Runs of one seed are next to each other: they share runtimes alone."""
     made: dict[int, Any] = {}
 
-    def as_sent(value: Any, what: str, device: Device) -> Any:
+    def as_sent(value: Any, what: str, on: tuple[Device, ...]) -> Any:
         if id(value) not in made:
-            sent = modelled(value, device) if isinstance(value, Workload) else value
+            sent = modelled(value, on) if isinstance(value, Workload) else value
             made[id(value)] = packed(sent, what) if travels else value
         return made[id(value)]
 
@@ -179,17 +208,17 @@ def _tasks(
         objects: dict[int, tuple[int, Any]] = {}
         jobs = []
         for place in part:
-            case, device = cases[place], devices[place]
+            case, on = cases[place], devices[place]
             named = (
                 (case.workload, f"workload {case.workload.name!r}"),
                 (case.policy, f"policy {policy_name(case.policy)!r}"),
-                (device, f"device {device.name!r}"),
+                (on, f"device {devices_text(on)!r}"),
             )
             workload, policy, target = (
-                objects.setdefault(id(each), (len(objects), as_sent(each, what, device)))[0] for each, what in named
+                objects.setdefault(id(each), (len(objects), as_sent(each, what, on)))[0] for each, what in named
             )
             jobs.append(Job(workload, policy, target, case.seed))
-        task = Task(__version__, tuple(each for _, each in objects.values()), tuple(jobs), keep_traces)
+        task = Task(__version__, tuple(each for _, each in objects.values()), tuple(jobs), placement, keep_traces)
         tasks.append((part, task))
     return tasks
 

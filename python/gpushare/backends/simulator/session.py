@@ -114,7 +114,7 @@ class SimulatorInSession(SessionDevice):
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
         """The runtime alone in simulated time, computed without waiting."""
         workload = _core.CoreWorkload("alone", [_core.Application(name, [each.core for each in launches])])
-        record = _core.simulate(self.device.description, workload, "fifo", seed=0)
+        record = _core.simulate([self.device.description], [workload], ["fifo"])
         return record.turnarounds[0]
 
     def conditions(self, workload: Workload, done: _core.CoreWorkload) -> Measured | None:

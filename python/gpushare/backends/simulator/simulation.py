@@ -6,13 +6,15 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from gpushare import _core
-from gpushare._core import Device
+from gpushare._core import Device, InvalidInput
+from gpushare.backends.base import DEFAULT_PLACEMENT
 from gpushare.model.workload import Application, Workload
 from gpushare.policy import Policy, blamed_on, policy_name
 from gpushare.results.run import Run
@@ -21,20 +23,33 @@ LARGEST_SEED = 2**64 - 1
 _this_thread = threading.local()
 
 
-def simulate(workload: Workload, policy: str | Policy, device: Device, seed: int, *, record: bool) -> Run:
+def simulate(
+    workload: Workload,
+    policy: str | Policy,
+    devices: tuple[Device, ...],
+    seed: int,
+    *,
+    place: str = DEFAULT_PLACEMENT,
+    record: bool,
+) -> Run:
     """One run: the same seed gives the same run, to the nanosecond."""
     name = policy_name(policy)
-    alone = {each.name: alone_times(each, device, seed) for each in workload.applications}
-    known = {application: durations for application, (_, durations) in alone.items()}
-    core_record = _simulate(workload.on(device, known), policy, device, seed, record=record)
+    alone = {device: _alone(workload, device, seed) for device in devices}
+    known = [{each: durations for each, (_, durations) in alone[device].items()} for device in devices]
+    core_record = _simulate(devices, workload.on_each(devices, known), policy, seed, place=place, record=record)
+    best = {
+        each.name: min(times[each.name][0] for times in alone.values() if each.name in times)
+        for each in workload.applications
+    }
     return Run(
         workload=workload,
         policy=name,
-        device=device,
+        devices=devices,
         seed=seed,
-        alone_ns={application: turnaround for application, (turnaround, _) in alone.items()},
+        alone_ns=best,
         record=core_record,
-        rerun=Repeat(workload, policy, device, seed),
+        rerun=Repeat(workload, policy, devices, seed, place),
+        place=place if len(devices) > 1 else None,
     )
 
 
@@ -48,24 +63,27 @@ class Repeat:
 
     workload: Workload
     policy: str | Policy
-    device: Device
+    devices: tuple[Device, ...]
     seed: int
+    place: str
 
     def __call__(self) -> Run:
         """The run."""
-        return simulate(self.workload, self.policy, self.device, self.seed, record=True)
+        return simulate(self.workload, self.policy, self.devices, self.seed, place=self.place, record=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         try:
             policy = self.policy if isinstance(self.policy, str) else pickle.dumps(self.policy)
         except Exception:  # whatever the policy's attributes raise
             return _no_repeat, ()
-        return _repeat, (self.workload, policy, self.device, self.seed)
+        return _repeat, (self.workload, policy, self.devices, self.seed, self.place)
 
 
-def _repeat(workload: Workload, policy: str | bytes, device: Device, seed: int) -> Repeat | None:
+def _repeat(
+    workload: Workload, policy: str | bytes, devices: tuple[Device, ...], seed: int, place: str
+) -> Repeat | None:
     try:
-        return Repeat(workload, policy if isinstance(policy, str) else pickle.loads(policy), device, seed)
+        return Repeat(workload, policy if isinstance(policy, str) else pickle.loads(policy), devices, seed, place)
     except Exception:  # whatever importing the policy's module raises
         return None
 
@@ -80,18 +98,35 @@ def end_runs_of_this_thread_when(ended: Callable[[], bool]) -> None:
 
 
 def _simulate(
-    workload: _core.CoreWorkload, policy: str | Policy, device: Device, seed: int, *, record: bool
+    devices: Sequence[Device],
+    workloads: Sequence[_core.CoreWorkload],
+    policy: str | Policy,
+    seed: int,
+    *,
+    place: str,
+    record: bool,
 ) -> _core.RunRecord:
     ended = getattr(_this_thread, "ended", None)
     if isinstance(policy, str):
-        return _core.simulate(device, workload, policy, seed=seed, record=record, ended=ended)
+        policies: list[str | Policy] = [policy] * len(devices)
+        return _core.simulate(devices, workloads, policies, place=place, seed=seed, record=record, ended=ended)
     with blamed_on(policy):
-        return _core.simulate(device, workload, copy.deepcopy(policy), seed=seed, record=record, ended=ended)
+        policies = [copy.deepcopy(policy) for _ in devices]
+        return _core.simulate(devices, workloads, policies, place=place, seed=seed, record=record, ended=ended)
+
+
+def _alone(workload: Workload, device: Device, seed: int) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """The times alone of the applications that this device can run."""
+    times = {}
+    for each in workload.applications:
+        with suppress(InvalidInput):  # another device may run it
+            times[each.name] = alone_times(each, device, seed)
+    return times
 
 
 @lru_cache(maxsize=65536)
 def alone_times(application: Application, device: Device, seed: int) -> tuple[int, tuple[int, ...]]:
     """The turnaround alone, and the duration of every operation alone, in nanoseconds."""
     solo = Workload(application.name, (application,)).alone(application.name)
-    record = _simulate(solo.on(device), "fifo", device, seed, record=False)
+    record = _simulate([device], [solo.on(device)], "fifo", seed, place="first-fit", record=False)
     return record.turnarounds[0], tuple(record.operation_durations)

@@ -52,6 +52,11 @@ def ordering(_context: click.Context, _parameter: click.Parameter, incomplete: s
     return _with_options(incomplete, {each.name: each.summary for each in _core.orderings()}, _core.ordering_options)
 
 
+def placement(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """A placement."""
+    return _with_options(incomplete, {each.name: each.summary for each in _core.placements()}, _core.placement_options)
+
+
 def device(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
     """A GPU, a simulated device or its file."""
     gpus = [f"cuda:{number}" for number in range(len(list(Path("/dev").glob("nvidia[0-9]*"))))]

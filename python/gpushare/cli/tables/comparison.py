@@ -74,7 +74,8 @@ def _joules(value: float) -> str:
 
 
 def _title(result: Result) -> str:
-    devices = ", ".join(dict.fromkeys(run.device.name for run in result.runs))
+    devices = ", ".join(dict.fromkeys(run.device_name for run in result.runs))
     workloads = result.workloads
     what = workloads[0] if len(workloads) == 1 else f"mean over {len(workloads)} workloads (geometric for ratios)"
-    return f"{what} on {devices}{'' if result.is_real else ' (simulated)'}"
+    placed = "".join(f", placed by {each}" for each in dict.fromkeys(run.place for run in result.runs) if each)
+    return f"{what} on {devices}{'' if result.is_real else ' (simulated)'}{placed}"

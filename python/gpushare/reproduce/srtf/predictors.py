@@ -26,7 +26,9 @@ def predictor_sections(ercbench: Workload, seeds: int) -> list[Section]:
         "single-gpu": runs_alone(ercbench, find_device("fermi-c2070"), seeds),
         "single-kepler": runs_alone(on_kepler(ercbench), find_device("k20"), seeds),
         "single-sim": runs_alone(ercbench, simulator, seeds),
-        "mpmax": [simulate(pair, "mpmax", simulator, 0, record=True) for pair in pairs_at(ercbench, simulator, 0, 0)],
+        "mpmax": [
+            simulate(pair, "mpmax", (simulator,), 0, record=True) for pair in pairs_at(ercbench, simulator, 0, 0)
+        ],
     }
     rows = []
     for group, runs in groups.items():
@@ -39,7 +41,7 @@ def predictor_sections(ercbench: Workload, seeds: int) -> list[Section]:
 def runs_alone(workload: Workload, device: Device, seeds: int) -> list[Run]:
     """Every application alone, with every seed, recorded."""
     alone = [workload.alone(application.name) for application in workload.applications]
-    return [simulate(each, "fifo", device, seed, record=True) for each in alone for seed in range(seeds)]
+    return [simulate(each, "fifo", (device,), seed, record=True) for each in alone for seed in range(seeds)]
 
 
 def on_kepler(ercbench: Workload) -> Workload:

@@ -117,7 +117,7 @@ void OpenRun::going(const Submission& operation) {
   stream.current = operation.id;
 }
 
-std::optional<Submission> OpenRun::following(ApplicationId application) const {
+std::optional<Submission> OpenRun::following(ApplicationId application) {
   const OpenStream& stream = streams_.at(application);
   if (stream.waiting.empty()) return std::nullopt;
   return submission_of(stream.waiting.front());

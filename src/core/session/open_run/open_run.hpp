@@ -110,7 +110,7 @@ class OpenRun : private OperationSource {
   void forget(OperationId operation);
   void drop(ApplicationId application, std::span<const OperationId> operations);
   void start_next(ApplicationId application);
-  std::optional<Submission> following(ApplicationId application) const override;
+  std::optional<Submission> following(ApplicationId application) override;
   void going(const Submission& operation) override;
   Submission submission_of(OperationId id) const;
   void end_withdrawn(ApplicationId application);

@@ -47,7 +47,7 @@ def test_commands_are_proposed_without_importing_them():
         ("compare --po", ["--policies"]),
         ("compare suite_p", ["suite_pair"]),
         ("compare pa", ["pair.toml"]),
-        ("compare x --device sim:h", ["sim:h100"]),
+        ("compare x --device sim:h", ["sim:h100", "sim:h200"]),
         ("compare x --policies fi", ["fifo"]),
         ("compare x --policies fifo,srt", ["fifo,srtf", "fifo,srtf-adaptive", "fifo,srtf-zero-sampling"]),
         ("compare x --policies fifo,fi", []),

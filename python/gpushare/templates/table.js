@@ -16,7 +16,7 @@
   function compare(one, other) {
     if (one.dataset.value === undefined) return one.textContent.localeCompare(other.textContent);
     const [left, right] = [Number(one.dataset.value), Number(other.dataset.value)];
-    // Unknown values (nan) are last when ascending.
+    // Unknown values, which are no numbers, are last when ascending.
     return Number.isNaN(left) || Number.isNaN(right) ? Number.isNaN(left) - Number.isNaN(right) : left - right;
   }
 

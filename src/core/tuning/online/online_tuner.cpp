@@ -283,9 +283,11 @@ void OnlineTuner::rest_or_probe(double lost, Time now) {
 
 /// Twice during a probe quotas change, which costs the settling time at most.
 void OnlineTuner::rest_after_probe(Duration probe, double lost, Time now) {
+  constexpr Duration longest = std::chrono::hours(24 * 365);  // a loss close to 0 asks for times that overflow
   enter(Phase::Rest, best_, now);
   const double cost = nanoseconds(probe) * lost + nanoseconds(options_.settling);
-  rest_until_ = now + Duration(static_cast<Duration::rep>(cost * (1 / options_.loss - 1)));
+  const double rest = std::min(cost * (1 / options_.loss - 1), nanoseconds(longest));
+  rest_until_ = now + Duration(static_cast<Duration::rep>(rest));
 }
 
 void OnlineTuner::rest_briefly(Time now) {

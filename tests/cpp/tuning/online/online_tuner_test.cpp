@@ -193,6 +193,15 @@ TEST_F(OnlineTunerOfTwo, AProbeThatLostMoreIsFollowedByALongerRest) {
   EXPECT_GT(time_until_two_were_tried(0.45), time_until_two_were_tried(0.55) + 1'000'000);
 }
 
+TEST_F(OnlineTunerOfTwo, ProbesThatMayCostNextToNothingDoNotCome) {
+  const auto equal_anywhere = of_vectors([](int, int) { return std::array{0.6, 0.6}; });
+  for (const double loss : {1e-9, 1e-15, 1e-310}) {
+    MadeUpGpu gpu(from({4, 4}, {alone_rate, alone_rate}, {.loss = loss, .window = Duration(500'000)}), equal_anywhere);
+    gpu.run_until(100'000'000);
+    EXPECT_EQ(gpu.in_force().size(), 1U) << loss;
+  }
+}
+
 TEST_F(OnlineTunerOfTwo, NoiseDoesNotChangeTheAllocation) {
   Dice dice(1);
   const auto equal_anywhere = of_vectors([&](int, int) {

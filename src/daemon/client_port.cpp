@@ -36,6 +36,10 @@ ClientPort::ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration 
       spin_(gpushare::most_spin(most_spin)),
       record_(wire::most_completion_bytes) {}
 
+ClientPort::~ClientPort() {
+  if (fork_guard_.is_in_child()) static_cast<void>(changed_.release());
+}
+
 void ClientPort::require_own_process() const {
   if (fork_guard_.is_in_child()) {
     throw PeerGone("this connection belongs to the process that this one was forked from: connect anew");
@@ -130,7 +134,7 @@ class ClientPort::Leading {
   ~Leading() {
     port_.is_led_ = false;
     port_.announce_rest();
-    port_.changed_.notify_all();
+    port_.changed_->notify_all();
   }
 
  private:
@@ -145,7 +149,7 @@ bool ClientPort::wait_until(std::unique_lock<std::mutex>& lock, Deadline deadlin
     if (is_gone_) throw PeerGone("the gpushare worker has ended, or the connection was closed");
     if (Clock::now() >= deadline) return false;
     if (is_led_) {
-      changed_.wait_until(lock, deadline);
+      changed_->wait_until(lock, deadline);
     } else {
       is_ready = lead(lock, deadline, ready);
     }
@@ -166,8 +170,8 @@ bool ClientPort::lead(std::unique_lock<std::mutex>& lock, Deadline deadline, Rea
   bool is_ready = false;
   if (!is_there && !is_gone_) {
     completions_.announce_sleep(Sleeper::AtWord);
-    is_ready = ready();                               // once more after the announcement: see ring.hpp
-    if (waiting_senders_ > 0) changed_.notify_all();  // the ring may have got room since, without a wake-up
+    is_ready = ready();                                // once more after the announcement: see ring.hpp
+    if (waiting_senders_ > 0) changed_->notify_all();  // the ring may have got room since, without a wake-up
     if (!is_ready && !completions_.has_record_after(position)) {
       lock.unlock();
       sleep(deadline);
@@ -199,7 +203,7 @@ void ClientPort::sleep(Deadline deadline) {
 void ClientPort::set_gone() {
   is_gone_ = true;
   completions_.end_sleep_at_word();
-  changed_.notify_all();
+  changed_->notify_all();
 }
 
 void ClientPort::collect() {

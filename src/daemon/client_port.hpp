@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -55,6 +56,7 @@ class ClientPort {
  public:
   /// Opens the client's part of ServerPort::open. Throws InvalidInput for memory that is no port.
   ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration most_spin = Duration(150'000));
+  ~ClientPort();
 
   /// Commands return the job's number at once, if the worker keeps up; else they wait for room, but not for ever:
   /// PeerBusy after `patience`.
@@ -120,7 +122,8 @@ class ClientPort {
   ForkGuard fork_guard_;
 
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  // Not destroyed in a forked child: that would wait for threads of the parent.
+  std::unique_ptr<std::condition_variable> changed_ = std::make_unique<std::condition_variable>();
   RingWriter commands_;
   RingReader completions_;
   SpinBudget spin_;  // of the leading thread

@@ -139,6 +139,27 @@ TEST(Processes, AForkedChildIsRefusedAndDoesNotHideItsParentsEnd) {
   EXPECT_EQ(exit_status(child), 0);
 }
 
+TEST(Processes, AForkedChildDropsAPortAtWhichThreadsOfItsParentWait) {
+  const auto sink = std::make_shared<HeldSink>();
+  PortServer server(sink);
+  auto alice = std::make_unique<TestClient>(server);
+  {
+    const std::array jobs{alice->launch(), alice->launch(), alice->launch()};
+    std::vector<std::jthread> waiting;
+    for (const JobNumber job : jobs) waiting.emplace_back([&alice, job] { alice->port.wait(job, 20s); });
+    std::this_thread::sleep_for(200ms);  // until they do
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(10);
+      alice.reset();
+      ::_exit(0);
+    }
+    EXPECT_EQ(exit_status(child), 0);
+    for (std::size_t ended = 0; ended < jobs.size();) ended += sink->end_first() ? 1 : 0;
+  }
+  EXPECT_EQ(alice->port.wait(alice->port.fence(), 10s)->status, JobStatus::Done);
+}
+
 /// One process tells another one something, once.
 class Signal {
  public:

@@ -18,7 +18,8 @@ constexpr std::size_t longest_name = 200;
 
 std::string client_name(const std::string& wanted) {
   std::string name = (wanted.empty() ? program_invocation_short_name : wanted).substr(0, longest_name);
-  std::ranges::replace_if(name, [](char each) { return each < ' ' || each == 0x7f; }, '?');
+  // Other characters than those of ASCII may have been cut.
+  std::ranges::replace_if(name, [](char each) { return each < ' ' || each > '~'; }, '?');
   return name;
 }
 
@@ -41,7 +42,7 @@ std::thread started_without_signals(std::function<void()> work) {
 
 std::shared_ptr<Link> Link::open(const Options& options) {
   const ServerPlace place = server_place(options.socket);
-  const auto deadline = Clock::now() + options.patience;
+  const auto deadline = Clock::now() + std::clamp<std::chrono::nanoseconds>(options.patience, {}, longest_wait);
   for (;;) {
     try {
       return std::make_shared<Link>(place, options, std::max<Clock::duration>(deadline - Clock::now(), {}));
@@ -240,10 +241,9 @@ JobNumber Link::fence() {
 }
 
 std::optional<daemon::JobResult> Link::wait(JobNumber job, std::chrono::nanoseconds timeout) {
-  constexpr std::chrono::nanoseconds longest = std::chrono::hours(24 * 365);  // later times would overflow
   return in_port([&](daemon::ClientPort& port) -> std::optional<daemon::JobResult> {
     try {
-      return port.wait(job, std::clamp<std::chrono::nanoseconds>(timeout, {}, longest));
+      return port.wait(job, std::clamp<std::chrono::nanoseconds>(timeout, {}, longest_wait));
     } catch (const daemon::PeerGone&) {
       return daemon::JobResult{.is_lost = true};
     }

@@ -21,6 +21,9 @@ using daemon::Handle;
 using daemon::JobNumber;
 using Answer = std::shared_future<Json>;
 
+/// Later times would overflow.
+constexpr std::chrono::nanoseconds longest_wait = std::chrono::hours(24 * 365);
+
 /// Why the connection has ended.
 struct Loss {
   std::exception_ptr error;      ///< for later calls

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "client/allocation.hpp"
 #include "client/device_copies.hpp"
 
@@ -93,10 +95,14 @@ PendingCopy::PendingCopy(PendingCopy&&) noexcept = default;
 PendingCopy& PendingCopy::operator=(PendingCopy&&) noexcept = default;
 PendingCopy::~PendingCopy() = default;
 
-void PendingCopy::wait() { reply_->answer.get(); }
+void PendingCopy::wait() {
+  while (!wait_for(longest_wait)) {
+  }
+}
 
 bool PendingCopy::wait_for(std::chrono::nanoseconds timeout) {
-  if (reply_->answer.wait_for(timeout) != std::future_status::ready) return false;
+  reply_->block->link()->require_own_process();
+  if (reply_->answer.wait_for(std::min(timeout, longest_wait)) != std::future_status::ready) return false;
   reply_->answer.get();
   return true;
 }

@@ -89,11 +89,14 @@ ServerPlace server_place(const std::string& named) {
   if (const char* chosen = std::getenv("GPUSHARE_SOCKET"); chosen != nullptr && *chosen != '\0') {
     return {.path = chosen, .is_named = true};
   }
+  std::error_code unreadable;  // where a folder cannot be, there is none
   const char* const folder = std::getenv("XDG_RUNTIME_DIR");
-  if (folder != nullptr && std::filesystem::is_directory(folder)) {
+  if (folder != nullptr && std::filesystem::is_directory(folder, unreadable)) {
     return {.path = std::filesystem::path(folder) / "gpushare.sock"};
   }
-  return {.path = std::filesystem::temp_directory_path() / ("gpushare-" + std::to_string(::getuid()) + ".sock")};
+  std::filesystem::path temporary = std::filesystem::temp_directory_path(unreadable);
+  if (unreadable) temporary = "/tmp";
+  return {.path = temporary / ("gpushare-" + std::to_string(::getuid()) + ".sock")};
 }
 
 FileDescriptor connected(const ServerPlace& place) {

@@ -75,6 +75,14 @@ TEST_F(Copies, PinnedMemoryIsCopiedWithoutWaiting) {
   EXPECT_TRUE(std::equal(values.begin() + 1, values.end(), to.as<std::uint8_t>().begin() + 1));
 }
 
+TEST_F(Copies, AWaitMayBeForEver) {
+  constexpr std::size_t count = 1 << 26;
+  gs::Session patient({.patience = std::chrono::nanoseconds::max()});
+  gs::PinnedMemory pinned = patient.pin(count);
+  gs::Memory memory = patient.allocate(count);
+  EXPECT_TRUE(memory.begin_write(pinned, count).wait_for(std::chrono::nanoseconds::max()));
+}
+
 TEST_F(Copies, TheyGoOnWithoutTheirObjects) {
   const auto values = sample(1 << 20);
   gs::Memory memory = session.allocate(values.size());

@@ -82,10 +82,14 @@ TEST_F(Errors, WhatTheServerDoesNotPermitIsRefused) {
 TEST_F(Errors, AForkedChildHasToConnectAnew) {
   const gs::Kernel increment = kernel("increment");
   gs::Memory value = session.allocate(sizeof(std::uint32_t));
+  const gs::PinnedMemory pinned = session.pin(sizeof(std::uint32_t));
+  gs::PendingCopy copy = value.begin_write(pinned, sizeof(std::uint32_t));
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
+    ::alarm(60);
     expect_error_naming<gs::InvalidInput>({"forked"}, [&] { session.allocate(4); });
+    expect_error_naming<gs::InvalidInput>({"forked"}, [&] { copy.wait(); });
     expect_error_naming<gs::InvalidInput>({"forked"}, [&] { application.launch(increment, {}, {value}); });
     {
       const gs::Memory of_parent = std::move(value);  // is not freed here
@@ -99,6 +103,7 @@ TEST_F(Errors, AForkedChildHasToConnectAnew) {
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+  copy.wait();
   application.launch(increment, {}, {value}).wait();
   EXPECT_EQ(downloaded<std::uint32_t>(value), std::vector<std::uint32_t>{1});
 }

@@ -182,6 +182,15 @@ def test_where_there_is_no_server(probe, folder):
     assert_names(message, 107)
 
 
+def test_folders_that_cannot_be_are_left_out(probe, folder):
+    (folder / "loop").symlink_to(folder / "loop")
+    no_folder = {"XDG_RUNTIME_DIR": str(folder / "loop"), "GPUSHARE_SOCKET": ""}
+    ((_, kind, message),) = probe("connect-to-default", "-", TMPDIR=str(folder), **no_folder)
+    assert kind == "DaemonGoneError"
+    assert_names(message, folder / f"gpushare-{os.getuid()}.sock")
+    assert len(probe("connect-to-default", "-", TMPDIR=str(folder / "loop"), **no_folder)) == 1
+
+
 @contextlib.contextmanager
 def listening(path, answer):
     """A listener that is no server, and answers its clients like this."""

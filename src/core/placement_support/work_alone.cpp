@@ -55,7 +55,7 @@ WorkAlone::Operations& WorkAlone::operations_of(const PlacementDevice& on, Appli
     double time = 0;
     if (launch != nullptr) {
       const bool follows = i > 0 && std::holds_alternative<Launch>(operations[i - 1]);
-      const double blocks = launch_time(*on.device, *launch);
+      const double blocks = launch_time(on, *launch);
       time = blocks + nanoseconds(delay(on.device->delays, follows));
       on_sms += blocks;
       const double of_kernel = by_kernel[launch->kernel.name] += blocks;
@@ -70,10 +70,10 @@ WorkAlone::Operations& WorkAlone::operations_of(const PlacementDevice& on, Appli
   return made;
 }
 
-double WorkAlone::launch_time(const Device& device, const Launch& launch) {
+double WorkAlone::launch_time(const PlacementDevice& on, const Launch& launch) {
   const auto [found, is_new] =
-      launch_times_.try_emplace({device.name, launch.kernel.needs, launch.kernel.cost, launch.blocks});
-  if (is_new) found->second = static_cast<double>(launch.blocks) / launch_rate_alone(device, launch);
+      launch_times_.try_emplace({on.workload, launch.kernel.needs, launch.kernel.cost, launch.blocks});
+  if (is_new) found->second = static_cast<double>(launch.blocks) / launch_rate_alone(*on.device, launch);
   return found->second;
 }
 

@@ -33,10 +33,10 @@ class WorkAlone {
   };
 
   Operations& operations_of(const PlacementDevice& on, ApplicationId application);
-  double launch_time(const Device& device, const Launch& launch);
+  double launch_time(const PlacementDevice& on, const Launch& launch);
 
   std::map<std::pair<const Workload*, ApplicationId>, Operations> known_;
-  std::map<std::tuple<std::string, BlockNeeds, BlockCost, std::int64_t>, double> launch_times_;
+  std::map<std::tuple<const Workload*, BlockNeeds, BlockCost, std::int64_t>, double> launch_times_;
 };
 
 }  // namespace gpushare

@@ -48,13 +48,15 @@ inline Trace record_placed(const std::vector<Device>& devices, const Workload& w
   std::deque<DeviceEvents> numbered;
   std::deque<RunObserver*> observers;
   std::vector<std::unique_ptr<Policy>> policies;
+  std::deque<Workload> workloads;  // the devices may differ
   std::vector<OnDevice> on;
   int first_sm = 0;
   for (const Device& each : devices) {
     observers.push_back(&numbered.emplace_back(recorder, first_sm));
     policies.push_back(make_policy(policy));
-    on.push_back(
-        {.policy = policies.back().get(), .workload = &workload, .observers = std::span(&observers.back(), 1)});
+    on.push_back({.policy = policies.back().get(),
+                  .workload = &workloads.emplace_back(workload),
+                  .observers = std::span(&observers.back(), 1)});
     first_sm += each.sms;
   }
   run(gpus, on, placement);

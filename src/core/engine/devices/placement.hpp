@@ -15,7 +15,7 @@ namespace gpushare {
 /// A device as placements know it.
 struct PlacementDevice {
   const Device* device = nullptr;
-  const Workload* workload = nullptr;  ///< with the kernels as they are on this device
+  const Workload* workload = nullptr;  ///< with the kernels as they are on this device; shared by equal devices only
   std::vector<bool> can_run;           ///< by ApplicationId: do its memory and its blocks fit the device?
 };
 

@@ -49,7 +49,7 @@ TEST(Placement, AnApplicationWithoutAnotherLaunchIsNotMoved) {
 
 TEST(Placement, AMoveWaitsForMemory) {
   const auto devices = small_devices(2, 100);
-  // The third has the memory of the second device until 350.
+  // The third has the memory of the second device until 500.
   ScriptedPlacement placement([](const PlacementState& state) {
     std::vector<int> to;
     for (const PresentApplication& each : state.present)

@@ -33,6 +33,12 @@ TEST(MoveTime, GoesOverTheLinkWhereBothHaveOne) {
   EXPECT_EQ(move_time(from, to, Bytes{1000}), Duration(205));
 }
 
+TEST(MoveTime, ASlowLinkMakesItLongAndNotNegative) {
+  const Device slow = with_host_copies(1e-3, 1e9, 10);
+  EXPECT_GT(move_time(slow, slow, Bytes{80'000'000'000}), std::chrono::hours(24 * 365));
+  EXPECT_GT(latest_time + move_time(slow, slow, Bytes{80'000'000'000}), latest_time);
+}
+
 TEST(MoveTime, NothingTakesTheLatency) {
   EXPECT_EQ(move_time(with_host_copies(1e9, 1e9, 10), with_host_copies(1e9, 1e9, 10), Bytes{0}), Duration(30));
 }

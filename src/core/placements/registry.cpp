@@ -39,10 +39,10 @@ std::unique_ptr<Placement> made(const PolicyOptions& options) {
 
 std::span<const PlacementEntry> placements() { return placement_table; }
 
-std::unique_ptr<Placement> make_placement(std::string_view text) { return made(PolicyOptions(text)); }
+std::unique_ptr<Placement> make_placement(std::string_view text) { return made(PolicyOptions(text, "placement")); }
 
 std::vector<OptionEntry> placement_options(std::string_view name) {
-  const PolicyOptions options(name);
+  const PolicyOptions options(name, "placement");
   made(options);
   return options.described();
 }

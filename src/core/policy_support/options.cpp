@@ -13,7 +13,7 @@
 namespace gpushare {
 namespace {
 
-std::string shown(double value) {
+std::string text_of(double value) {
   std::array<char, 32> text;
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
   return {text.data(), end};
@@ -42,18 +42,17 @@ std::string_view take_part(std::string_view& rest) {
 
 }  // namespace
 
-PolicyOptions::PolicyOptions(std::string_view text) {
-  const std::string whole(text);
-  require(!whole.ends_with(':'),
-          "policy '" + whole + "': options are written NAME:KEY=VALUE, and none follows the colon");
+PolicyOptions::PolicyOptions(std::string_view text, std::string_view kind) : kind_(kind) {
+  const std::string whole = kind_ + " '" + std::string(text) + "'";
+  require(!text.ends_with(':'), whole + ": options are written NAME:KEY=VALUE, and none follows the colon");
   policy_ = take_part(text);
   while (!text.empty()) {
     const std::string part(take_part(text));
     const auto equals = part.find('=');
     require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(),
-            "policy '" + whole + "': options are written NAME:KEY=VALUE, got '" + part + "'");
+            whole + ": options are written NAME:KEY=VALUE, got '" + part + "'");
     const bool is_new = values_.emplace(part.substr(0, equals), part.substr(equals + 1)).second;
-    require(is_new, "policy '" + whole + "': option '" + part.substr(0, equals) + "' is given twice");
+    require(is_new, whole + ": option '" + part.substr(0, equals) + "' is given twice");
   }
 }
 
@@ -71,7 +70,7 @@ std::string PolicyOptions::word(const std::string& key, std::string_view meaning
       find({.name = key, .meaning = std::string(meaning), .otherwise = std::string(*words.begin()), .values = known});
   if (value == nullptr) return std::string(*words.begin());
   if (std::ranges::find(words, *value) != words.end()) return *value;
-  throw InvalidInput("policy '" + policy_ + "': " + key + " must be one of " + known + ", got '" + *value + "'");
+  throw InvalidInput(shown() + ": " + key + " must be one of " + known + ", got '" + *value + "'");
 }
 
 double PolicyOptions::number(const std::string& key, std::string_view meaning, double otherwise, double least,
@@ -81,8 +80,8 @@ double PolicyOptions::number(const std::string& key, std::string_view meaning, d
 
 double PolicyOptions::number(OptionEntry option, double otherwise, double least, double most) const {
   const std::string key = option.name;
-  if (otherwise >= least && otherwise <= most) option.otherwise = shown(otherwise);
-  option.values += shown(least) + ".." + shown(most);
+  if (otherwise >= least && otherwise <= most) option.otherwise = text_of(otherwise);
+  option.values += text_of(least) + ".." + text_of(most);
   const std::string* value = find(std::move(option));
   if (value == nullptr) return otherwise;
   double number = 0;
@@ -90,8 +89,8 @@ double PolicyOptions::number(OptionEntry option, double otherwise, double least,
   const char* end = digits.data() + digits.size();
   const auto [stopped, error] = std::from_chars(digits.data(), end, number);
   require(error == std::errc{} && stopped == end && number >= least && number <= most,
-          "policy '" + policy_ + "': " + key + " must be a number in " + shown(least) + ".." + shown(most) + ", got '" +
-              *value + "'");
+          shown() + ": " + key + " must be a number in " + text_of(least) + ".." + text_of(most) + ", got '" + *value +
+              "'");
   return number;
 }
 
@@ -99,9 +98,8 @@ std::int64_t PolicyOptions::whole(const std::string& key, std::string_view meani
                                   std::int64_t least, std::int64_t most) const {
   const double value = number({.name = key, .meaning = std::string(meaning), .values = "whole number in "},
                               static_cast<double>(otherwise), static_cast<double>(least), static_cast<double>(most));
-  require_lazily(value == std::floor(value), [&] {
-    return "policy '" + policy_ + "': " + key + " must be a whole number, got '" + values_.at(key) + "'";
-  });
+  require_lazily(value == std::floor(value),
+                 [&] { return shown() + ": " + key + " must be a whole number, got '" + values_.at(key) + "'"; });
   return static_cast<std::int64_t>(value);
 }
 
@@ -112,7 +110,7 @@ Duration PolicyOptions::duration(const std::string& key, std::string_view meanin
 
 void PolicyOptions::require_not_both(const std::string& key, const std::string& other) const {
   require(!values_.contains(key) || !values_.contains(other),
-          "policy '" + policy_ + "': " + key + " and " + other + " are two ways to say the same; give one of them");
+          shown() + ": " + key + " and " + other + " are two ways to say the same; give one of them");
 }
 
 void PolicyOptions::require_all_known() const {
@@ -120,7 +118,7 @@ void PolicyOptions::require_all_known() const {
     if (asked_.contains(key)) continue;
     const std::string known =
         asked_.empty() ? "it has none" : "known: " + quoted_list(asked_, [](const auto& asked) { return asked.first; });
-    throw InvalidInput("policy '" + policy_ + "' has no option '" + key + "'; " + known);
+    throw InvalidInput(shown() + " has no option '" + key + "'; " + known);
   }
 }
 

@@ -27,8 +27,8 @@ class PolicyOptions {
  public:
   /// The options of a policy that is given without any.
   PolicyOptions() = default;
-  /// Throws InvalidInput unless `text` is NAME or NAME:KEY=VALUE:KEY=VALUE, each key once.
-  explicit PolicyOptions(std::string_view text);
+  /// Throws InvalidInput unless `text` is NAME or NAME:KEY=VALUE:KEY=VALUE, each key once. Messages begin with `kind`.
+  explicit PolicyOptions(std::string_view text, std::string_view kind = "policy");
 
   const std::string& policy() const { return policy_; }
 
@@ -58,7 +58,9 @@ class PolicyOptions {
  private:
   const std::string* find(OptionEntry option) const;
   double number(OptionEntry option, double otherwise, double least, double most) const;
+  std::string shown() const { return kind_ + " '" + policy_ + "'"; }
 
+  std::string kind_ = "policy";
   std::string policy_;
   std::map<std::string, std::string> values_;
   mutable std::map<std::string, OptionEntry> asked_;

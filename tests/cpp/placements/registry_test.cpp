@@ -37,8 +37,11 @@ TEST(PlacementRegistry, AnUnknownNameIsRefusedWithTheKnownOnes) {
 }
 
 TEST(PlacementRegistry, OptionsAreThoseOfThePlacement) {
-  EXPECT_THAT(message_of<InvalidInput>([] { make_placement("first-fit:gain=1"); }), naming("gain"));
-  EXPECT_THAT(message_of<InvalidInput>([] { make_placement("predicted:gain=-1"); }), naming("gain", "-1"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_placement("first-fit:gain=1"); }),
+              naming("placement", "first-fit", "gain"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_placement("predicted:gain=-1"); }),
+              naming("placement", "predicted", "gain", "-1"));
+  EXPECT_THAT(message_of<InvalidInput>([] { make_placement("predicted:gain"); }), naming("placement", "gain"));
   ASSERT_EQ(placement_options("predicted").size(), 1U);
   EXPECT_EQ(placement_options("predicted").front().name, "gain");
 }

@@ -6,8 +6,6 @@
 namespace gpushare::client {
 namespace {
 
-constexpr std::chrono::nanoseconds for_ever = std::chrono::nanoseconds::max();
-
 Json fields_of(const std::string& name, const Terms& terms) {
   Json fields{{"name", name}, {"priority", terms.priority}, {"weight", terms.weight}};
   if (terms.deadline) fields["deadline_ns"] = static_cast<double>(terms.deadline->count());
@@ -78,19 +76,18 @@ Job& Job::operator=(Job&&) noexcept = default;
 Job::~Job() = default;
 
 void Job::wait() {
-  while (!job_->wait_for(for_ever)) {
+  while (!wait_for(longest_wait)) {
   }
 }
 
-bool Job::wait_for(std::chrono::nanoseconds timeout) { return job_->wait_for(timeout); }
+bool Job::wait_for(std::chrono::nanoseconds timeout) { return in_place(job_, "job").wait_for(timeout); }
 
 Application::Application(std::shared_ptr<RegisteredApplication> application) : application_(std::move(application)) {}
 
 const std::string& Application::name() const { return application_->name(); }
 
 Job Application::launch(const Kernel& kernel, const Geometry& geometry, std::span<const Argument> arguments) {
-  if (kernel.kernel_ == nullptr) throw InvalidInput("this kernel has been moved to another object");
-  RegisteredKernel& registered = *kernel.kernel_;
+  RegisteredKernel& registered = in_place(kernel.kernel_, "kernel");
   Link& link = *application_->link();
   if (registered.link().get() != &link) {
     throw InvalidInput("kernel '" + registered.name() + "' belongs to another session than application '" + name() +

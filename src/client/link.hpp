@@ -24,6 +24,13 @@ using Answer = std::shared_future<Json>;
 /// Later times would overflow.
 constexpr std::chrono::nanoseconds longest_wait = std::chrono::hours(24 * 365);
 
+/// What an object of the user's is made of. Throws InvalidInput where it has been moved.
+template <typename Pointer>
+auto& in_place(const Pointer& part, const char* object) {
+  if (part == nullptr) throw InvalidInput(std::string("this ") + object + " has been moved to another object");
+  return *part;
+}
+
 /// Why the connection has ended.
 struct Loss {
   std::exception_ptr error;      ///< for later calls

@@ -13,17 +13,14 @@ void require_inside(const char* what, std::size_t size, std::size_t offset, std:
                      what + " has " + std::to_string(size) + " bytes");
 }
 
-const Allocation& live(const std::unique_ptr<Allocation>& allocation) {
-  if (allocation == nullptr) throw InvalidInput("this memory has been moved to another object");
-  return *allocation;
-}
+Allocation& live(const std::unique_ptr<Allocation>& allocation) { return in_place(allocation, "memory"); }
 
 std::span<std::byte> bytes_at(void* address, std::size_t count) { return {static_cast<std::byte*>(address), count}; }
 
 Answer begun(const char* verb, const Allocation& memory, std::size_t offset, const std::shared_ptr<PinnedBlock>& block,
              std::size_t block_offset, std::size_t bytes) {
-  if (block == nullptr) throw InvalidInput("this pinned memory has been moved to another object");
-  if (block->link() != memory.link().get()) throw InvalidInput("this pinned memory belongs to another session");
+  if (in_place(block, "pinned memory").link() != memory.link().get())
+    throw InvalidInput("this pinned memory belongs to another session");
   require_inside("memory", memory.bytes(), offset, bytes);
   require_inside("pinned memory", block->size(), block_offset, bytes);
   const DevicePart part{memory.handle(), offset};
@@ -52,10 +49,7 @@ Memory::~Memory() = default;
 
 std::size_t Memory::size() const { return live(allocation_).bytes(); }
 
-void Memory::free() {
-  live(allocation_);
-  allocation_->free();
-}
+void Memory::free() { live(allocation_).free(); }
 
 void Memory::write(const void* from, std::size_t bytes, std::size_t offset) {
   const Allocation& memory = live(allocation_);
@@ -101,9 +95,10 @@ void PendingCopy::wait() {
 }
 
 bool PendingCopy::wait_for(std::chrono::nanoseconds timeout) {
-  reply_->block->link()->require_own_process();
-  if (reply_->answer.wait_for(std::min(timeout, longest_wait)) != std::future_status::ready) return false;
-  reply_->answer.get();
+  const Reply& reply = in_place(reply_, "copy");
+  reply.block->link()->require_own_process();
+  if (reply.answer.wait_for(std::min(timeout, longest_wait)) != std::future_status::ready) return false;
+  reply.answer.get();
   return true;
 }
 

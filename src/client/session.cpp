@@ -51,8 +51,8 @@ Kernel::Kernel(Kernel&&) noexcept = default;
 Kernel& Kernel::operator=(Kernel&&) noexcept = default;
 Kernel::~Kernel() = default;
 
-const std::string& Kernel::name() const { return kernel_->name(); }
+const std::string& Kernel::name() const { return in_place(kernel_, "kernel").name(); }
 
-void Kernel::load() { kernel_->load(); }
+void Kernel::load() { in_place(kernel_, "kernel").load(); }
 
 }  // namespace gpushare::client

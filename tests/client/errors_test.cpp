@@ -70,6 +70,22 @@ TEST_F(Errors, ObjectsOfAnotherSessionAreRefused) {
   expect_error_naming<gs::InvalidInput>({"increment", "alice"}, [&] { application.launch(foreign, {}, {value}); });
 }
 
+TEST_F(Errors, MovedObjectsAreRefused) {
+  gs::Memory value = session.allocate(4);
+  gs::PinnedMemory pinned = session.pin(4);
+  gs::PendingCopy copy = value.begin_write(pinned, 4);
+  gs::Kernel increment = kernel("increment");
+  gs::Job job = application.launch(increment, {}, {value});
+  gs::PendingCopy(std::move(copy)).wait();
+  gs::Job(std::move(job)).wait();
+  const gs::Kernel moved = std::move(increment);
+  expect_error_naming<gs::InvalidInput>({"copy", "moved"}, [&] { copy.wait(); });
+  expect_error_naming<gs::InvalidInput>({"job", "moved"}, [&] { job.wait(); });
+  expect_error_naming<gs::InvalidInput>({"kernel", "moved"}, [&] { increment.load(); });
+  expect_error_naming<gs::InvalidInput>({"kernel", "moved"}, [&] { increment.name(); });
+  expect_error_naming<gs::InvalidInput>({"kernel", "moved"}, [&] { application.launch(increment, {}, {value}); });
+}
+
 TEST_F(Errors, NamesAreTakenOnce) {
   expect_error_naming<gs::InvalidInput>({"alice"}, [&] { session.application("alice"); });
   expect_error_naming<gs::InvalidInput>({"name"}, [&] { session.application(""); });

@@ -10,8 +10,16 @@ namespace gpushare::client {
 
 constexpr std::size_t least_arena_bytes = 1 << 20;
 
+daemon::SharedMemory shared_memory(std::size_t bytes) {
+  try {
+    return daemon::SharedMemory::create("gpushare", std::max<std::size_t>(bytes, 1));
+  } catch (const std::system_error& error) {
+    throw Error("no " + std::to_string(bytes) + " bytes of shared memory: " + error.what());
+  }
+}
+
 Arena shared_arena(Link& link, std::size_t bytes) {
-  auto memory = daemon::SharedMemory::create("gpushare", std::max<std::size_t>(bytes, 1));
+  auto memory = shared_memory(bytes);
   const Handle number = link.request_handle("arena", {{"bytes", memory.bytes().size()}}, memory.descriptor());
   return {.memory = std::move(memory), .number = number};
 }

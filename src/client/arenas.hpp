@@ -19,6 +19,8 @@ struct Arena {
   daemon::Handle number = 0;  ///< by which the worker knows it
 };
 
+/// Room for at least so many bytes. Throws Error where the system has none.
+daemon::SharedMemory shared_memory(std::size_t bytes);
 /// Makes one and sends it to the worker.
 Arena shared_arena(Link& link, std::size_t bytes);
 /// Tells the worker that it is not needed any more.

@@ -73,6 +73,10 @@ Link::~Link() {
 void Link::greet(const Options& options, std::chrono::nanoseconds patience) {
   const std::string server = "the server at " + place_.path.native();
   const Json device = options.device.empty() ? Json() : Json(options.device);
+  const auto no_answer = [&](const std::exception& error) {
+    const std::string time = seconds_of(options.patience);  // of all attempts
+    return WorkerLostError(server + " does not answer: " + error.what() + " (for " + time + ")");
+  };
   std::vector<FileDescriptor> descriptors;
   Json answer;
   try {
@@ -82,9 +86,9 @@ void Link::greet(const Options& options, std::chrono::nanoseconds patience) {
     answer = socket_.receive(descriptors);
     socket_.set_patience({});
   } catch (const NoAnswer& error) {
-    throw WorkerLostError(server + " does not answer: " + error.what() + " (" + seconds_of(patience) + ")");
+    throw no_answer(error);
   } catch (const std::system_error& error) {
-    throw WorkerLostError(server + " does not answer: " + error.what());
+    throw no_answer(error);
   } catch (const ProtocolError& error) {
     throw ProtocolError(server + " does not speak gpushare's protocol: " + error.what());
   }

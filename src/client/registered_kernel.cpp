@@ -11,7 +11,7 @@ namespace gpushare::client {
 RegisteredKernel::RegisteredKernel(std::shared_ptr<Link> link, std::string name, std::span<const std::byte> content,
                                    bool is_cubin, const KernelOptions& options)
     : link_(std::move(link)), name_(std::move(name)) {
-  const auto shared = daemon::SharedMemory::create("gpushare", std::max<std::size_t>(content.size(), 1));
+  const auto shared = shared_memory(content.size());
   std::memcpy(shared.bytes().data(), content.data(), content.size());
   const Json parameters = options.parameters.empty() ? Json() : Json(options.parameters);
   const Json fields{{"name", name_},

@@ -124,6 +124,7 @@ TEST_F(Copies, MemoryOfOtherSessionsIsRefused) {
 
 TEST_F(Copies, WhatCanNeverFitIsRefused) {
   expect_error_naming<gs::InvalidInput>({"1125899906842624"}, [&] { session.allocate(1UL << 50); });
+  expect_error_naming<gs::Error>({"4611686018427387904"}, [&] { session.pin(1UL << 62); });
 }
 
 TEST_F(Copies, ThreadsCopyAtTheSameTime) {

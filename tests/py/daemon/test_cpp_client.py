@@ -240,8 +240,8 @@ ANSWERS = {
     "an error that is none": (lambda each: Channel(each).send({"id": 0, "error": 7}), "ProtocolError", ()),
     "another version": (refuse_version, "ProtocolError", (PROTOCOL_VERSION, 99)),
     "rings of another version": (lambda each: welcome(each, 2), "ProtocolError", (2, 3)),
-    "the end": (lambda connection: None, "WorkerLostError", ()),
-    "nothing": (lambda connection: connection.settimeout(None) or wait_for_end(connection), "WorkerLostError", ()),
+    "the end": (lambda connection: None, "WorkerLostError", (2,)),
+    "nothing": (lambda connection: connection.settimeout(None) or wait_for_end(connection), "WorkerLostError", (2,)),
 }
 
 

@@ -242,3 +242,9 @@ def test_files_that_cannot_be(folder, old, new, named):
 def test_a_gpu_refuses_requests(folder):
     with raises_naming(gs.InvalidInput, "chat", "pace"):
         gs.load(folder / "chat.toml").require_real()
+
+
+def test_a_request_without_tokens_needs_an_operation_of_its_own(folder):
+    (folder / "azure.csv").write_text(TRACE.replace("318,8", "0,0"))
+    with raises_naming(gs.InvalidInput, "chat.toml:11", "0 context and 0 generated", "per"):
+        gs.load(folder / "chat.toml")

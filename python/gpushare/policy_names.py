@@ -39,6 +39,8 @@ def _differences(policies: Sequence[Policy]) -> list[str]:
     keys = dict.fromkeys(key for each in values for key in each)
     differing = [key for key in keys if len({each.get(key) for each in values}) > 1]
     words = [", ".join(f"{key}={each[key]}" for key in differing if key in each) for each in values]
-    if len(set(words)) < len(words) or max(map(len, words)) > LONGEST_VALUE or not all(map(str.isprintable, words)):
+    # An object whose text is its address would have another name in the next process.
+    are_names = all(each.isprintable() and len(each) <= LONGEST_VALUE and " at 0x" not in each for each in words)
+    if len(set(words)) < len(words) or not are_names:
         return [f" ({number})" for number in range(1, len(policies) + 1)]
     return [f"({each})" for each in words]

@@ -139,7 +139,7 @@ def test_other_forms_of_traces(tmp_path):
     [
         ("TIMESTAMP", "Time", ("azure.csv", "missing", "TIMESTAMP")),
         ("318", "many", ("azure.csv:3", "ContextTokens", "many")),
-        (",8\n", "\n", ("azure.csv:3", "GeneratedTokens")),
+        (",8\n", "\n", ("azure.csv:3", "ends before", "GeneratedTokens")),
         ("318", "-1", ("azure.csv:3", "ContextTokens", -1)),
         ("2023-11-16 18:17:04.0319600", "yesterday", ("azure.csv:3", "TIMESTAMP", "yesterday")),
         (TRACE[40:], "", ("azure.csv", "no requests")),
@@ -170,6 +170,7 @@ def test_a_trace_that_is_none(tmp_path):
         (lambda: gs.Arrivals.bursts(5, 5, 5, calm_s=0, burst_s=1), ("calm_s", 0)),
         (lambda: gs.Arrivals.bursts(1e-6, 1e-6, 5, calm_s=1, burst_s=1), ("calm_s", "burst_s")),
         (lambda: gs.Arrivals.closed_loop(-1, 5), ("think_ns", -1)),
+        (lambda: gs.Arrivals.trace(5), ("source", 5)),
         (lambda: gs.Arrivals.poisson(5, 5).of([]), ("request", "[]")),
         (lambda: gs.Arrivals.poisson(5, 5).of(5), ("request", 5)),
         (lambda: gs.Arrivals.poisson(5, 5).of(["launch"]), ("request", "launch")),
@@ -241,3 +242,9 @@ def test_files_that_cannot_be(folder, old, new, named):
 def test_a_gpu_refuses_requests(folder):
     with raises_naming(gs.InvalidInput, "chat", "pace"):
         gs.load(folder / "chat.toml").require_real()
+
+
+def test_a_request_without_tokens_needs_an_operation_of_its_own(folder):
+    (folder / "azure.csv").write_text(TRACE.replace("318,8", "0,0"))
+    with raises_naming(gs.InvalidInput, "chat.toml:11", "0 context and 0 generated", "per"):
+        gs.load(folder / "chat.toml")

@@ -37,6 +37,7 @@ def test_what_differs_is_in_the_name():
 def test_numbers_are_in_the_name_where_that_does_not_do():
     assert names(Fixed(1), Fixed(1)) == ["Fixed (1)", "Fixed (2)"]
     assert names(Fixed(1), Fixed(2), Fixed(2)) == ["Fixed (1)", "Fixed (2)", "Fixed (3)"]
+    assert names(Fixed(more=object()), Fixed(more=object())) == ["Fixed (1)", "Fixed (2)"]
     assert names(Fixed(words=50 * "a"), Fixed(words="b")) == ["Fixed (1)", "Fixed (2)"]
     one = Fixed()
     assert names(one, one) == ["Fixed (1)", "Fixed (2)"]

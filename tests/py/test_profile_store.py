@@ -149,6 +149,11 @@ def test_a_file_says_where_it_is_from():
     assert max(len(line) for line in text.splitlines()) <= 120
 
 
+def test_a_model_has_no_profile_to_look_up():
+    with raises_naming(gs.InvalidInput, "gpushare.Kernel", "KernelModel"):
+        profile_of(gs.KernelModel("k", threads=32, latency_ns=1000), 32)
+
+
 def test_lookup_prefers_the_users_own(tmp_path):
     assert profile_of(KERNEL, (32, 8)) is None
     (tmp_path / "shipped").mkdir()

@@ -24,6 +24,7 @@ from messages import assert_names, raises_naming
 
 import gpushare as gs
 from gpushare.daemon.client.server_socket import answers
+from gpushare.programs.attachment import with_share
 from gpushare.programs.coverage import descendants
 from gpushare.programs.driver_folder import LIBRARY
 from gpushare.programs.escapes import escapes_of, findings_of
@@ -336,6 +337,11 @@ def test_a_share_of_the_sms_needs_a_server_with_mps(place):
     assert refused.returncode == 125
     assert_names(refused.stderr.decode(), "--sms 0.3", "--mps")
     assert variables_of(place) == {}
+
+
+def test_a_share_that_is_no_number_is_refused():
+    with raises_naming(gs.InvalidInput, "--sms", "nan"):
+        with_share({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe"}, float("nan"))
 
 
 def test_a_page_that_is_none_is_refused(place):

@@ -214,6 +214,8 @@ def test_devices_that_cannot_be(device, named):
 def test_a_placement_that_is_not_there_is_refused():
     with raises_naming(gs.InvalidInput, "best-fit", tuple(PLACES)):
         gs.run(workload(), "fifo", device="h100*2", place="best-fit")
+    with raises_naming(gs.InvalidInput, "place", None):
+        gs.run(workload(), "fifo", device="h100*2", place=None)
 
 
 def test_what_takes_one_device_says_so():

@@ -45,6 +45,7 @@ def backend_for(
     Raises:
         InvalidInput: some workloads are for a GPU, and one is for a simulated device; or there is no such placement.
     """
+    require(isinstance(place, str), f"place must be the name of a placement, got {place!r}")
     _core.require_placement(place)
     names = [chosen(device, each.device) for each in workloads]
     for name in names:

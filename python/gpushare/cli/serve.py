@@ -110,8 +110,8 @@ def serve(
     log_to_stderr(as_json=log_json, level=log_level, lines_per_second=settings.log_lines_per_second)
     permit_many()
     on_unused = partial(os.kill, os.getpid(), signal.SIGTERM) if while_used else None
-    supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)
     signal.signal(signal.SIGTERM, _end)
+    supervisor = Supervisor(settings, path, log_json=log_json, on_unused=on_unused)
     with contextlib.ExitStack() as ending:
         ending.callback(supervisor.close)
         page = None if address is None else HttpServer(address, path, settings.devices)

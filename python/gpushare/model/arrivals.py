@@ -129,6 +129,7 @@ class Arrivals:
         Raises:
             InvalidInput: the file cannot be read, or is not such a file; the message names line and column.
         """
+        require(isinstance(source, str | Path), f"arrivals: source must be the path of a file, got {source!r}")
         factor = number("arrivals: speed", speed, *SPEEDS)
         most = None if requests is None else whole("arrivals: requests", requests, 1, MOST_REQUESTS)
         times_ns, tokens = read_requests(Path(source), most, MOST_REQUESTS)

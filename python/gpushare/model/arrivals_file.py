@@ -54,7 +54,10 @@ def _arrivals(table: ArrivalsTable, folder: Path) -> Arrivals:
 
 def _request(parts: Parts, tokens: Tokens) -> list[Operation]:
     counts = {None: 1, "context_token": tokens.context, "generated_token": tokens.generated}
-    return [_multiple(operation, counts[per]) for operation, per in parts if counts[per] > 0]
+    made = [_multiple(operation, counts[per]) for operation, per in parts if counts[per] > 0]
+    lacks = f"a request of {tokens.context} context and {tokens.generated} generated tokens has no operations: add one "
+    require(len(made) > 0 or len(parts) == 0, f"{lacks}without per")
+    return made
 
 
 def _multiple(operation: Operation, count: int) -> Operation:

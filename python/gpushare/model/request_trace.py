@@ -60,6 +60,8 @@ def _rows(path: Path, file: TextIO) -> Iterator[tuple[int, Tokens]]:
     require(not missing, f"{path}: a trace has the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}")
     for row in reader:
         where = f"{path}:{reader.line_num}"
+        absent = [name for name in COLUMNS if row[name] is None]
+        require(not absent, f"{where}: the line ends before column {', '.join(absent)}")
         time_ns = _value(where, row, "TIMESTAMP", _nanoseconds)
         yield time_ns, Tokens(*(_value(where, row, name, _tokens) for name in COLUMNS[1:]))
 
@@ -67,7 +69,7 @@ def _rows(path: Path, file: TextIO) -> Iterator[tuple[int, Tokens]]:
 def _value(where: str, row: dict[str, str], name: str, convert: Callable[[str], Value]) -> Value:
     try:
         return convert(row[name])
-    except (ValueError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise InvalidInput(f"{where}: column {name}: {row[name]!r} is not valid: {error}") from None
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpushare.backends.choice import backend_named
+from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
 from gpushare.profile.lookup import SIMULATED, copy_profile, kernel_profile
 from gpushare.profile.record import DeviceProfile, KernelProfile
@@ -22,11 +23,15 @@ def profile_of(kernel: Kernel, block: Any, device: str = "sim:h100") -> KernelPr
         block: threads per block, an int or up to three, x first.
         device: ``"cuda:0"``, ``"sim:h100"``, or a GPU as its driver calls it.
 
+    Raises:
+        InvalidInput: the kernel is none with code, or the block cannot be.
+
     >>> from gpushare import Kernel
     >>> unknown = Kernel("__global__ void nobody_measured_this() {}", "nobody_measured_this")
     >>> print(profile_of(unknown, block=256))
     None
     """
+    require(isinstance(kernel, Kernel), f"profile_of: expected a gpushare.Kernel, got {kernel!r}")
     return kernel_profile(kernel, block, real_name(device))
 
 

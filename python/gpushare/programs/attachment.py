@@ -14,6 +14,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.checks import number
 from gpushare.daemon.client.link import Link
 from gpushare.daemon.settings import PROGRAMS
 
@@ -37,7 +38,7 @@ def with_share(mps: Mapping[str, str], share: float | None) -> dict[str, str]:
     """The variables of a program that may use this share of the SMs.
 
     Raises:
-        InvalidInput: there is a share, and no MPS to keep it.
+        InvalidInput: there is a share, and no MPS to keep it; or it is no share.
 
     >>> with_share({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe"}, 0.3)["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"]
     '30'
@@ -46,7 +47,8 @@ def with_share(mps: Mapping[str, str], share: float | None) -> dict[str, str]:
         return dict(mps)
     if not mps:
         raise InvalidInput(f"--sms {share:g}: the server has no MPS for this user; start it with gpushare serve --mps")
-    return {**mps, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(max(1, round(100 * share)))}
+    percentage = round(100 * number("--sms", share, 0.01, 1))
+    return {**mps, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
 
 
 class Attachment:

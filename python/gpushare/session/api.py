@@ -69,6 +69,10 @@ class SessionApi(ABC):
                 self._open()
                 self._is_open = True
 
+    def _close_once_open(self) -> None:
+        with self._opening:
+            self.close()
+
     @property
     @abstractmethod
     def ordering(self) -> str:
@@ -172,7 +176,13 @@ class SessionApi(ABC):
         self.close()
 
     async def __aenter__(self) -> Self:
-        await _in_thread(self._open_once)
+        import asyncio  # an event loop has imported it
+
+        try:
+            await _in_thread(self._open_once)
+        except asyncio.CancelledError:  # the thread opens it all the same, and there will be no __aexit__
+            asyncio.get_running_loop().run_in_executor(None, self._close_once_open)
+            raise
         return self
 
     async def __aexit__(

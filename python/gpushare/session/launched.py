@@ -36,8 +36,11 @@ def launched(
         return _of_launch(kernel, (blocks, grid, block, shared_bytes or None), args)
     if blocks is None and grid is not None and block is not None:
         return kernel, grid, block, args, shared_bytes
-    subject = f"launch of {getattr(kernel, 'name', kernel)!r}"  # a text that most submissions do without
-    require(blocks is not None, f"{subject}: needs grid and block")
+    known = isinstance(kernel, Kernel | KernelModel)
+    require(known, f"submit: expected a Kernel, a KernelModel or a Launch, got {kernel!r}")
+    subject = f"launch of {kernel.name!r}"  # a text that most submissions do without
+    either = "blocks, or " if isinstance(kernel, KernelModel) else ""
+    require(blocks is not None, f"{subject}: needs {either}grid and block")
     if not isinstance(kernel, KernelModel):
         raise InvalidInput(f"{subject}: blocks are for a KernelModel; give grid and block")
     require(grid is None and block is None, f"{subject}: give blocks, or grid and block")

@@ -66,9 +66,10 @@ def test_launches_are_submitted_in_the_form_of_a_workload(session):
 @pytest.mark.parametrize(
     ("give", "named"),
     [
-        (lambda submit: submit(SHORT), ("short", "grid and block")),
         (lambda submit: submit(SHORT, 8, grid=8, block=128), ("short", "blocks")),
         (lambda submit: submit(TRIAD.kernel, 8), ("triad", "blocks")),
+        (lambda submit: submit(SHORT), ("short", "blocks, or grid")),
+        (lambda submit: submit(gs.Copy("to_device", 5)), ("Copy", "Launch")),
         (lambda submit: submit(TRIAD, grid=8), "triad"),
         (lambda submit: submit(gs.Launch(SHORT, 8, pace=gs.HostPace(host_ns=5))), ("short", "pace")),
         (lambda submit: submit("short", 8), ("short", "KernelModel")),

@@ -261,7 +261,9 @@ def test_addresses_may_call_it(client, host):
     client.json("/api/status", Host=host)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:9400", "localhost.evil.example", "", "[::1", "a:b:c"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:9400", "localhost.evil.example", "", "[::1", "a:b:c", "[]"]
+)
 def test_a_name_of_another_site_may_not(client, host):
     """A browser that has been told that evil.example is 127.0.0.1 sends it."""
     client.json("/api/status", 421, Host=host)
@@ -272,7 +274,7 @@ def test_without_a_host_nothing_is_told(client):
     assert b" 421 " in client.raw(b"GET /api/status HTTP/1.0\r\n\r\n")
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:1", "http://["])
 def test_other_sites_pages_cannot_change_even_with_the_token(client, origin):
     client.change("/api/policy", {"device": "sim:h100", "policy": "fifo"}, 403, Origin=origin)
 

@@ -297,3 +297,24 @@ def test_many_threads_open_a_session_once(make):
     asyncio.run(work())
     assert opened == sessions
     sessions[0].close()
+
+
+def test_a_session_whose_opening_is_cancelled_is_closed(make, held):
+    sessions = []
+
+    async def work():
+        sessions.append(session := make())
+        held(type(session), "_open")
+        async with session:
+            pytest.fail("it has been cancelled")
+
+    async def cancel():
+        task = asyncio.create_task(work())
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel())
+    with raises_naming(gs.InvalidInput, "finished"):
+        sessions[0].status()

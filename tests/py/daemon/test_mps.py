@@ -3,6 +3,7 @@
 
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -73,3 +74,39 @@ def test_without_mps_on_the_machine_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with raises_naming(gs.InvalidInput, "nvidia-cuda-mps-control"):
         Mps(tmp_path / "socket")
+
+
+def test_one_that_is_being_started_again_does_not_outlive_the_server(tmp_path, monkeypatch):
+    made = Mps(tmp_path / "socket")
+    first = made._process
+    monkeypatch.setenv("FAKE_MPS_STARTS_S", "1")
+    first.kill()
+    second = until(lambda: made._process is not first and made._process)
+    made.close()
+    second.wait(PATIENCE_S)
+    assert not made._keeper.is_alive()
+
+
+def test_a_second_close_does_not_end_the_mps_of_the_next_server(tmp_path):
+    made = Mps(tmp_path / "socket")
+    made.close()
+    until(lambda: pid_of(made) is None)
+    next_one = Mps(tmp_path / "socket")
+    process = next_one._process
+    made.close()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    next_one.close()
+
+
+def test_a_process_that_has_the_number_of_an_ended_mps_is_not_killed(tmp_path, monkeypatch):
+    folder = tmp_path / "socket.mps" / "pipe"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("FAKE_MPS_FAILS", "1")
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (folder / "nvidia-cuda-mps-server.pid").write_text(str(other.pid))
+        with raises_naming(gs.InvalidInput, "exclusive mode"):
+            Mps(tmp_path / "socket")
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(0.5)
+        other.kill()

@@ -40,7 +40,7 @@ class Address:
         (True, False)
         """
         found = re.fullmatch(r"(?:\[([^\]]*)\]|([^:]*))(?::[0-9]*)?", host.strip())
-        name = (found[1] or found[2]).lower() if found else ""
+        name = (found[1] or found[2] or "").lower() if found else ""
         return bool(name) and (name in (LOCAL, self.host.lower()) or _is_number(name))
 
     def __str__(self) -> str:

@@ -146,7 +146,7 @@ class Site:
             words = f"this page is called by an address, as localhost or as {self._address.host}, not as {host!r}"
             raise HttpError(HTTPStatus.MISDIRECTED_REQUEST, words)
         origin = request.headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and origin.partition("://")[2] != host:
             raise HttpError(HTTPStatus.FORBIDDEN, f"this is a request of another site, {origin!r}")
 
     def _answer(self, request: Request) -> Answer:

@@ -22,6 +22,8 @@ from gpushare._core import InvalidInput
 
 LOG = logging.getLogger("gpushare.daemon.mps")
 CONTROL = "nvidia-cuda-mps-control"
+MPS = b"nvidia-cuda-mps-"
+"""In the command line of the control and of its servers."""
 PIPES, LOGS = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 LOOK_S = 5.0
 """Interval between questions whether it is alive, in seconds."""
@@ -57,7 +59,8 @@ class Mps:
             LOG.info("the MPS at %s is taken over", self._folder)
         else:
             self._start()
-        threading.Thread(target=self._keep, name="MPS", daemon=True).start()
+        self._keeper = threading.Thread(target=self._keep, name="MPS", daemon=True)
+        self._keeper.start()
 
     @property
     def environment(self) -> dict[str, str]:
@@ -65,8 +68,11 @@ class Mps:
         return {PIPES: str(self._folder / "pipe"), LOGS: str(self._folder / "log")}
 
     def close(self) -> None:
-        """Lets it end after its last program."""
+        """Lets it end after its last program; a second call does nothing."""
+        if self._closed.is_set():
+            return
         self._closed.set()
+        self._keeper.join()  # it may be starting another MPS, which would remain
         with contextlib.suppress(OSError):
             quitting = subprocess.Popen(
                 [CONTROL],
@@ -97,16 +103,24 @@ class Mps:
                 stderr=output,
                 start_new_session=True,
             )
+        try:
+            is_there = self._comes_up(self._process)
+        except BaseException:  # Ctrl-C and SIGTERM
+            self._kill()
+            raise
+        if not is_there:
+            self._kill()
+            words = log.read_text(errors="replace").strip() or f"it has not answered; its logs are in {self._folder}"
+            raise InvalidInput(f"MPS does not start: {words}")
+        LOG.info("MPS serves programs at %s", self._folder)
+
+    def _comes_up(self, process: subprocess.Popen[bytes]) -> bool:
         ends_s = time.monotonic() + START_TIMEOUT_S
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > ends_s:
-                self._kill()
-                words = (
-                    log.read_text(errors="replace").strip() or f"it has not answered; its logs are in {self._folder}"
-                )
-                raise InvalidInput(f"MPS does not start: {words}")
+            if process.poll() is not None or time.monotonic() > ends_s or self._closed.is_set():
+                return False
             time.sleep(0.05)
-        LOG.info("MPS serves programs at %s", self._folder)
+        return True
 
     def _answers(self) -> bool:
         try:
@@ -134,14 +148,16 @@ class Mps:
             try:
                 self._start()
             except (InvalidInput, OSError) as error:
-                LOG.error("%s; it is tried again", error)
-                self._closed.wait(PAUSE_S)
+                if not self._closed.wait(PAUSE_S):
+                    LOG.error("%s; it is tried again", error)
 
     def _kill(self) -> None:
         """Ends the control process and its servers, whose process ids it has written down."""
         for name in ("nvidia-cuda-mps-server.pid", "nvidia-cuda-mps-control.pid"):
             with contextlib.suppress(OSError, ValueError):
-                os.kill(int(Path(self.environment[PIPES], name).read_text()), signal.SIGKILL)
+                pid = int(Path(self.environment[PIPES], name).read_text())
+                if MPS in Path(f"/proc/{pid}/cmdline").read_bytes():  # otherwise a later process has the number
+                    os.kill(pid, signal.SIGKILL)
         if self._process is not None:
             self._process.kill()
             self._process.wait()

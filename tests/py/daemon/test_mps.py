@@ -4,7 +4,6 @@
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,6 @@ from gpushare.daemon.supervisor import mps
 from gpushare.daemon.supervisor.mps import Mps
 
 FAKE = Path(__file__).parents[1] / "fake_mps"
-PATIENCE_S = 60
-
-
-def until(holds):
-    ends_s = time.monotonic() + PATIENCE_S
-    while not (found := holds()):
-        assert time.monotonic() < ends_s, "it does not come to that"
-        time.sleep(0.02)
-    return found
 
 
 def pid_of(made):
@@ -40,19 +30,19 @@ def control(monkeypatch):
     monkeypatch.setattr(mps, "LOOK_S", 0.05)
 
 
-def test_it_is_there_until_the_server_ends(tmp_path):
+def test_it_is_there_until_the_server_ends(tmp_path, eventually):
     made = Mps(tmp_path / "socket")
     pid = pid_of(made)
     os.kill(pid, 0)
     made.close()
-    until(lambda: pid_of(made) is None)
+    eventually(lambda: pid_of(made) is None)
 
 
-def test_one_that_ends_is_started_again(tmp_path):
+def test_one_that_ends_is_started_again(tmp_path, eventually):
     made = Mps(tmp_path / "socket")
     first = pid_of(made)
     os.kill(first, signal.SIGKILL)
-    assert until(lambda: (pid := pid_of(made)) != first and pid)
+    eventually(lambda: pid_of(made) not in (None, first))
     made.close()
 
 
@@ -76,21 +66,22 @@ def test_without_mps_on_the_machine_it_is_refused(tmp_path, monkeypatch):
         Mps(tmp_path / "socket")
 
 
-def test_one_that_is_being_started_again_does_not_outlive_the_server(tmp_path, monkeypatch):
+def test_one_that_is_being_started_again_does_not_outlive_the_server(tmp_path, monkeypatch, eventually):
     made = Mps(tmp_path / "socket")
     first = made._process
     monkeypatch.setenv("FAKE_MPS_STARTS_S", "1")
     first.kill()
-    second = until(lambda: made._process is not first and made._process)
+    eventually(lambda: made._process is not first)
+    second = made._process
     made.close()
-    second.wait(PATIENCE_S)
+    second.wait(60)
     assert not made._keeper.is_alive()
 
 
-def test_a_second_close_does_not_end_the_mps_of_the_next_server(tmp_path):
+def test_a_second_close_does_not_end_the_mps_of_the_next_server(tmp_path, eventually):
     made = Mps(tmp_path / "socket")
     made.close()
-    until(lambda: pid_of(made) is None)
+    eventually(lambda: pid_of(made) is None)
     next_one = Mps(tmp_path / "socket")
     process = next_one._process
     made.close()

@@ -146,3 +146,5 @@ def test_files_and_names_that_are_not_there(ask):
         ask("ercbenhc")
     with raises_naming(gs.InvalidInput, "5"):
         ask(5)
+    with raises_naming(gs.InvalidInput, "no workload"):
+        ask("a" * 5000)  # no file can have such a name

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def load(workload: str | Path) -> Workload:
         return Workload.from_toml(workload)
     if not isinstance(workload, str):
         raise InvalidInput(f"load: expected the path of a TOML file or a bundled workload's name, got {workload!r}")
-    if workload not in workload_names() and (workload.endswith(".toml") or Path(workload).is_file()):
+    if workload not in workload_names() and (workload.endswith(".toml") or os.path.isfile(workload)):
         return Workload.from_toml(workload)
     return bundled_workload(workload)
 

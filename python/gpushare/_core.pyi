@@ -120,6 +120,7 @@ __all__: list[str] = [
     "demangled",
     "dlpack_capsule",
     "dram_utilisation",
+    "finish_sessions",
     "fit_kernel",
     "fit_transfer",
     "is_memory_bound_by_model",
@@ -129,6 +130,8 @@ __all__: list[str] = [
     "linear_regression_runtime",
     "make_preemptible",
     "max_residency",
+    "merged_past",
+    "merged_status",
     "module_variables",
     "normalized_turnaround",
     "off_sm_demand_by_counters",
@@ -142,6 +145,7 @@ __all__: list[str] = [
     "partition_rates",
     "pci_bus_id",
     "percentile",
+    "place_application",
     "placement_options",
     "placements",
     "policies",
@@ -1493,6 +1497,11 @@ class ApplicationStatus:
         Of the present launch.
         """
     @property
+    def device(self) -> int:
+        """
+        Its number, counted from 0.
+        """
+    @property
     def done(self) -> int:
         """
         Blocks of the present launch.
@@ -1601,10 +1610,6 @@ class CoreSession:
     def close(self) -> None:
         """
         Ends everything at the next block boundary; jobs that have not ended fail.
-        """
-    def finish(self, device: Device, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> tuple:
-        """
-        Waits for everything; returns what was done as a workload, and its record.
         """
     def history(self, last_ns: typing.SupportsInt | typing.SupportsIndex) -> SessionPast:
         """
@@ -2678,6 +2683,16 @@ def dlpack_capsule(
     """
 
 def dram_utilisation(device: Device, kernel: KernelModel) -> float: ...
+def finish_sessions(
+    sessions: collections.abc.Sequence[CoreSession],
+    devices: collections.abc.Sequence[Device],
+    offsets_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+    timeout_s: typing.SupportsFloat | typing.SupportsIndex,
+) -> tuple:
+    """
+    Waits for everything in the sessions, one for each device; returns what was done as a workload, and its record. An offset is the time of the first session when that of each is 0.
+    """
+
 def fit_kernel(
     *,
     sms: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
@@ -2717,6 +2732,22 @@ def linear_regression_runtime(
 ) -> int | None: ...
 def make_preemptible(ptx: str, entries: collections.abc.Sequence[str] = []) -> Transformed: ...
 def max_residency(device: Device, kernel: KernelModel) -> int: ...
+def merged_past(
+    parts: collections.abc.Sequence[SessionPast],
+    offsets_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+) -> SessionPast:
+    """
+    The pasts of sessions, one for each device, as one; offsets as for finish_sessions().
+    """
+
+def merged_status(
+    parts: collections.abc.Sequence[SessionStatus],
+    offsets_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+) -> SessionStatus:
+    """
+    The states of sessions, one for each device, as one; offsets as for finish_sessions().
+    """
+
 def module_variables(ptx: str, entry: str) -> list[ModuleVariable]:
     """
     Those of the module that its kernels mention.
@@ -2795,6 +2826,22 @@ def percentile(
     values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
     ratio: typing.SupportsFloat | typing.SupportsIndex,
 ) -> float: ...
+def place_application(
+    devices: collections.abc.Sequence[Device],
+    applications: collections.abc.Sequence[
+        tuple[
+            str,
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.SupportsInt | typing.SupportsIndex | None,
+            collections.abc.Sequence[Launch | None],
+        ]
+    ],
+    place: str,
+) -> int:
+    """
+    The number of a device for the last of the applications. Each has a name, bytes of memory, the number of its device or None, and its first launch on each device (None: cannot run) or nothing. Throws InvalidInput where no device has room for it.
+    """
+
 def placement_options(name: str) -> list[...]:
     """
     The options of this placement.

@@ -24,6 +24,7 @@ PYBIND11_MODULE(_core, module) {
   bind_cuda_run(module);
   bind_session(module);
   bind_session_history(module);
+  bind_session_devices(module);
   bind_profile(module);
   bind_calibration(module);
   bind_slate(module);

@@ -57,7 +57,8 @@ def test_a_launch_during_a_change_of_policy_is_served_by_the_next(session, pool)
         time.sleep(0.1)
 
     bystander = submit(session.application("bystander"), 50)
-    session._core = Beside(session._core, "set_policy", come)
+    part = session._devices.parts[0]
+    part.core = Beside(part.core, "set_policy", come)
     session.set_policy("effisha-dynamic")
     with raises_naming(gs.PolicyError, "priority"):
         late[0].result(PATIENCE_S)
@@ -77,7 +78,7 @@ def test_of_two_applications_of_one_name_there_is_one(session, pool, monkeypatch
 
 
 def test_what_is_submitted_while_the_session_is_finished_is_refused_and_the_run_is_whole(session, pool, monkeypatch):
-    launch, is_inside = session._on.launch, threading.Event()
+    launch, is_inside = session._devices.parts[0].on.launch, threading.Event()
 
     def launch_late(*args, **kwargs):
         is_inside.set()
@@ -85,7 +86,7 @@ def test_what_is_submitted_while_the_session_is_finished_is_refused_and_the_run_
         return launch(*args, **kwargs)
 
     submit(session.application("alice"), 100)
-    monkeypatch.setattr(session._on, "launch", launch_late)
+    monkeypatch.setattr(session._devices.parts[0].on, "launch", launch_late)
     late = pool.submit(submit, session.application("bob"))
     assert is_inside.wait(PATIENCE_S)
     run = session.finish(PATIENCE_S)

@@ -222,8 +222,6 @@ def test_what_takes_one_device_says_so():
     with raises_naming(gs.InvalidInput, "h100*2", 2):
         gs.device("h100*2")
     with raises_naming(gs.InvalidInput, "h100*2"):
-        gs.Session("h100*2")
-    with raises_naming(gs.InvalidInput, "h100*2"):
         str(gs.run(workload(), "fifo", device="h100*2").device)
     with raises_naming(gs.InvalidInput, "cumas", 2):
         gs.run(workload(), "cumas+fifo", device="h100*2")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -140,6 +140,11 @@ class SessionDevice(ABC):
 
     device: Any
 
+    @property
+    def kind(self) -> Hashable:
+        """Equal for devices on which policies see a launch alike."""
+        return self.device.description
+
     @abstractmethod
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
         """A session of the core under this policy, and this ordering."""
@@ -165,6 +170,14 @@ class SessionDevice(ABC):
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
         """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
+
+    @abstractmethod
+    def core_launch(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> _core.Launch:
+        """The launch as policies see it, whatever its arguments.
+
+        Raises:
+            InvalidInput: it cannot run there.
+        """
 
     @abstractmethod
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:

@@ -6,7 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpushare import _core
+from gpushare.arguments.device_array import DeviceArray
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.base import Submitted
 from gpushare.checks import require, whole
@@ -20,17 +23,21 @@ from gpushare.session.job import Job
 from gpushare.session.launched import launched
 
 if TYPE_CHECKING:
+    from gpushare.session.devices import SessionPart
+    from gpushare.session.placing import Needs
     from gpushare.session.session import Session
 
 
 class SessionApplication:
     """An application of a session: its launches run one after the other. Made by :meth:`Session.application`."""
 
-    def __init__(self, session: Session, name: str, priority: int, terms: Terms) -> None:
+    def __init__(self, session: Session, name: str, priority: int, terms: Terms, needs: Needs) -> None:
         self.name = name
         self._priority = self._first_priority = priority
         self.terms = terms
         self._session = session
+        self._needs = needs
+        self._part: SessionPart | None = None
         self._number: int | None = None
         self._launches: list[Submitted] = []
         self._cancelled = False
@@ -39,6 +46,27 @@ class SessionApplication:
     def priority(self) -> int:
         """The priority; larger is more urgent, for policies with priorities."""
         return self._priority
+
+    @property
+    def device(self) -> int | None:
+        """The number of its device among those of the session; None: it has none yet."""
+        return self._needs.device if self._part is None else self._part.number
+
+    def array(self, values: Any) -> DeviceArray:
+        """A copy of host values in the memory of its device."""
+        array = self._session.array(values)
+        self._session._part_for(self, [array])
+        return array
+
+    def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> DeviceArray:
+        """Zeroed memory of its device."""
+        array = self._session.zeros(shape, dtype)
+        self._session._part_for(self, [array])
+        return array
+
+    def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
+        """A variable of the kernel's source on its device, as :meth:`Session.variable`."""
+        return self._session._variable(self, kernel, name, dtype, shape)
 
     def set_priority(self, priority: int) -> None:
         """Changes the priority, also while launches run.

@@ -32,18 +32,20 @@ class CoreOfParent:
 
 def ends_here(session: Session) -> None:
     """Closes the session when it is no longer referenced or this process ends; a forked process does not close it."""
-    _ends[session] = weakref.finalize(session, _end, session._core, session._watcher)
+    _ends[session] = weakref.finalize(session, _end, session._devices.ends())
 
 
-def _end(core: CoreSession, watcher: JobWatcher) -> None:
-    core.close()
-    watcher.join()
+def _end(of_each_device: list[tuple[CoreSession, JobWatcher]]) -> None:
+    for core, watcher in of_each_device:
+        core.close()
+        watcher.join()
 
 
 def _leave_to_parent() -> None:
     for session, end in list(_ends.items()):
         end.detach()
-        session._core = cast("CoreSession", CoreOfParent())  # stands in for it
+        for part in session._devices.parts:
+            part.core = cast("CoreSession", CoreOfParent())  # stands in for it
     _ends.clear()
 
 

@@ -13,7 +13,7 @@ from gpushare import _core
 from gpushare.checks import number
 
 if TYPE_CHECKING:
-    from gpushare.session.session import Session
+    from gpushare.session.devices import SessionPart
 
 DEFAULT_TIMEOUT_S = 300.0
 LEAST_KEPT = 64
@@ -124,9 +124,9 @@ class Job(LaunchFuture):
     whose application was cancelled is :class:`gpushare.Cancelled`.
     """
 
-    def __init__(self, session: Session, number: int, name: str, arguments: Sequence[Any]) -> None:
+    def __init__(self, part: SessionPart, number: int, name: str, arguments: Sequence[Any]) -> None:
         self._name = name
-        self._session = session
+        self._part = part
         self._number = number
         self._arguments: Sequence[Any] | None = arguments  # references the arguments until the job has ended
         self._error: Exception | None = None
@@ -140,13 +140,13 @@ class Job(LaunchFuture):
         if self._wait(0):
             self._settle()
         else:
-            self._session._watcher.watch(self._number, self)
+            self._part.watcher.watch(self._number, self)
 
     def _wait(self, seconds: float) -> bool:
         if self._error is not None or self._arguments is None:
             return True
         try:
-            ended = self._session._core.wait(self._number, seconds)
+            ended = self._part.core.wait(self._number, seconds)
         except Exception as error:
             self._error = error
             if isinstance(error, _core.Cancelled):

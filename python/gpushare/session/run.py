@@ -28,7 +28,8 @@ def begun_work(
     """
     # An application that was cancelled while an ordering held all its operations back has no launches.
     launches = {each.name: len(each.operations) for each in done.applications}
-    begun = [each for each in applications if each.name in launches]
+    named = {each.name: each for each in applications}
+    begun = [named[name] for name in launches]
     require(len(begun) > 0, "nothing that was submitted to this session has begun")
     times = list(zip(begun, record.arrivals, record.turnarounds, strict=True))
     alone = {each.name: turnaround if each._cancelled else alone_ns(each) for each, _, turnaround in times}

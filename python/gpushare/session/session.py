@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,8 +14,9 @@ from typing_extensions import override
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.arguments.device_array import DeviceArray
-from gpushare.backends.choice import backend_named
-from gpushare.checks import number, require, require_name, whole
+from gpushare.backends.base import DEFAULT_PLACEMENT
+from gpushare.backends.choice import require_placement, session_devices
+from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.devices import chosen
 from gpushare.model.service_level import Terms
@@ -23,14 +25,16 @@ from gpushare.policy import Policy, own_policy, policy_name, require_open_orderi
 from gpushare.results.run import Run
 from gpushare.session.api import FINISHED, SessionApi, Unopened
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
+from gpushare.session.devices import SessionDevices
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
-from gpushare.session.job_watcher import JobWatcher
 from gpushare.session.launched import Launched
+from gpushare.session.placed_memory import on_part
+from gpushare.session.placing import Needs, Placing
 from gpushare.session.run import begun_work, decided_by
 
 if TYPE_CHECKING:
-    from gpushare.backends.base import SessionDevice
+    from gpushare.session.devices import SessionPart
 
 
 class Session(SessionApi):
@@ -44,7 +48,8 @@ class Session(SessionApi):
     enough.
 
     Args:
-        device: ``"cuda:0"`` for a GPU, or a simulated device; see :func:`gpushare.device`.
+        device: ``"cuda:0"`` for a GPU, or a simulated device; see :func:`gpushare.device`. Several, as in
+            ``"cuda:0,cuda:1"``, ``"cuda:all"`` or ``"sim:h100*2"``: each has a scheduler of its own.
         policy: the name of a built-in policy that is no oracle, or an instance of :class:`gpushare.Policy`.
         ordering: selects the operations that the policy sees next: a name that :func:`gpushare.compare` takes before a
             ``+``, such as ``"cumas:kernels=2"``. It does not change during the session.
@@ -55,6 +60,7 @@ class Session(SessionApi):
             for other code sets it, as Linux reserves priorities above the default for the superuser.
         speed: simulated seconds per second of wall-clock time, on a simulated device.
         keeps_record: False for a session that runs indefinitely: no records are stored, and it cannot be finished.
+        place: of several devices, the placement that chooses one for an application with its first launch or array.
 
     >>> import gpushare as gs
     >>> with gs.Session("sim:h100", policy="srtf") as session:
@@ -77,6 +83,7 @@ class Session(SessionApi):
         highest_priority: int | None = None,
         speed: float = 1.0,
         keeps_record: bool = True,
+        place: str = DEFAULT_PLACEMENT,
     ) -> None:
         owned = own_policy(policy)
         require(isinstance(ordering, str), f"ordering must be a name, got {ordering!r}")
@@ -84,15 +91,16 @@ class Session(SessionApi):
         if highest_priority is not None:
             whole("highest_priority", highest_priority, *PRIORITIES)
         self._highest_priority = highest_priority
-        self._chosen = chosen(device, "cuda:0"), speed
+        require_placement(place)
+        self._place = place
+        self._chosen = session_devices(chosen(device, "cuda:0")), speed
         self.policy = policy
         self._ordering = ordering
         self._policies = [policy_name(policy)]
         self._measure_alone = measure_alone
         self._keeps_record = keeps_record
-        self._first_policy = owned
-        self._on = cast("SessionDevice", Unopened(self, "_on"))
-        self._core = cast("_core.CoreSession", Unopened(self, "_core"))
+        self._first_policy = self._present_policy = owned
+        self._devices = cast("SessionDevices", Unopened(self, "_devices"))
         self._applications: list[SessionApplication] = []
         self._jobs = UnfinishedJobs()
         self._lock = threading.Lock()
@@ -100,17 +108,28 @@ class Session(SessionApi):
 
     @override
     def _open(self) -> None:
-        device, speed = self._chosen
-        on = backend_named(device).session_device(speed)
-        self._core = on.open(self._first_policy, self._ordering, keeps_record=self._keeps_record)
-        self._watcher = JobWatcher(self._core)
-        self._on = on
+        names, speed = self._chosen
+        devices = SessionDevices(names, speed, self._first_policy, self._ordering, keeps_record=self._keeps_record)
+        self._placing = Placing(devices, self._place) if devices.are_several else None
+        self._devices = devices
         ends_here(self)
 
     @property
     @override
     def device(self) -> Any:
-        return self._on.device
+        """The device.
+
+        Raises:
+            InvalidInput: there are several.
+        """
+        devices = self.devices
+        require(len(devices) == 1, f"the session has {len(devices)} devices: see its devices")
+        return devices[0]
+
+    @property
+    def devices(self) -> tuple[Any, ...]:
+        """The device, or all of them: their numbers are their places."""
+        return tuple(each.on.device for each in self._devices.parts)
 
     @property
     @override
@@ -126,37 +145,93 @@ class Session(SessionApi):
         deadline_ns: float | None = None,
         min_speed: float | None = None,
         latency_ns: float | None = None,
+        memory_bytes: int | None = None,
+        device: int | None = None,
     ) -> SessionApplication:
+        """A new application; it arrives with its first launch.
+
+        Args:
+            name: unique within the session.
+            priority: larger is more urgent, for policies with priorities.
+            weight: share of the GPU, for weighted policies.
+            deadline_ns: as :meth:`SessionApi.application` says, like the next two.
+            min_speed: the share of its speed alone that it is to keep beside others.
+            latency_ns: when each of its launches should have ended after it was submitted.
+            memory_bytes: device memory that it will need, for its placement; None: that of its arrays.
+            device: the number of its device among several; None: the placement chooses.
+
+        Raises:
+            InvalidInput: the name is taken, a value is out of range or not permitted, or no device has so much memory.
+            PolicyError: the session's policy has no use for this priority.
+        """
         self._require_open()
         require_name("an application's name", name)
         terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
         require_permitted_latency(name, latency_ns, self._highest_priority)
+        needs = self._needs(name, memory_bytes, device)
         with self._lock:
             taken = [each.name for each in self._applications]
             require(name not in taken, f"the session has an application {name!r} already: take another name")
             priority = permitted_priority(name, priority, self._highest_priority, self.policy)
-            application = SessionApplication(self, name, priority, terms)
+            application = SessionApplication(self, name, priority, terms, needs)
             self._applications.append(application)
         return application
 
+    def _needs(self, name: str, memory_bytes: int | None, device: int | None) -> Needs:
+        """What an application says of itself.
+
+        Raises:
+            InvalidInput: there is no such device, or none with so much memory.
+        """
+        devices = self._devices.descriptions
+        subject = f"application {name!r}"
+        if device is not None:
+            whole(f"{subject}: device", device, 0, len(devices) - 1)
+        if memory_bytes is not None:
+            whole(f"{subject}: memory_bytes", memory_bytes, 0, MOST_BYTES)
+            among = devices if device is None else [devices[device]]
+            require(
+                any(memory_bytes <= (each.memory_bytes or MOST_BYTES) for each in among),
+                f"{subject} needs {memory_bytes} bytes of memory, and the largest device that it may have has "
+                f"{max(each.memory_bytes for each in among)}",
+            )
+        return Needs(memory_bytes, device)
+
     @override
     def array(self, values: Any) -> DeviceArray:
-        return self._on.array(values)
+        on = self._devices.parts[0].on
+        return on.array(values) if self._placing is None else self._placing.array(values)
 
     @override
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> DeviceArray:
-        return self._on.zeros(shape, dtype)
+        on = self._devices.parts[0].on
+        return on.zeros(shape, dtype) if self._placing is None else self._placing.zeros(shape, dtype)
 
     @override
     def load(self, kernel: Kernel) -> None:
         self._require_open()
-        self._on.load(kernel)
+        for each in self._devices.parts:
+            each.on.load(kernel)
 
     @override
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
         self._require_open()
         require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
-        return self._on.variable(kernel, name, dtype, shape)
+        require(
+            self._placing is None,
+            f"variable {name!r}: each of the session's devices has a copy of it: take application.variable(...)",
+        )
+        return self._devices.parts[0].on.variable(kernel, name, dtype, shape)
+
+    def _variable(
+        self, application: SessionApplication, kernel: Kernel, name: str, dtype: Any, shape: Any
+    ) -> DeviceArray:
+        if self._placing is None:
+            return self.variable(kernel, name, dtype, shape)
+        self._require_open()
+        require(isinstance(kernel, Kernel), f"a variable is of a gs.Kernel's source, got {kernel!r}")
+        part = self._part_for(application)
+        return on_part(part.on.variable(kernel, name, dtype, shape), part)
 
     @override
     def set_policy(self, policy: str | Policy) -> None:
@@ -166,7 +241,8 @@ class Session(SessionApi):
             for each in self._applications:  # the core checks the applications that are registered there
                 if each._number is None and isinstance(policy, str):
                     _core.require_priority(policy, each.name, each.priority)
-            self._core.set_policy(owned)
+            self._devices.set_policy(owned, self._present_policy)
+            self._present_policy = owned
             self.policy = policy
             self._policies.append(name)
 
@@ -182,11 +258,11 @@ class Session(SessionApi):
         ('alice', 'long', 2, 0, '8')
         """
         self._require_open()
-        return self._core.status()
+        return self._devices.status()
 
     def history(self, seconds: float) -> SessionPast:
         """Launches, quotas and SMs of the last seconds, for a session that stores no record."""
-        return self._core.history(round(number("seconds", seconds, 0, 1e6) * 1e9))
+        return self._devices.history(round(number("seconds", seconds, 0, 1e6) * 1e9))
 
     def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.
@@ -206,12 +282,13 @@ class Session(SessionApi):
         require(self._keeps_record, "this session keeps no record, so it cannot be finished: close it")
         with self._lock:
             self._require_open()
-            busy = sorted((each for each in self._applications if each._launches), key=lambda each: each._number or 0)
+            busy = [each for each in self._applications if each._launches]
             require(len(busy) > 0, "nothing was submitted to this session")
             self._finished = True  # no launch may be submitted from now on
         try:
-            done, record = self._core.finish(self.device.description, timeout)
+            done, record = self._devices.finish(timeout)
         except _core.DeviceError:
+            self._devices.close()
             self._end()
             raise
         except KeyboardInterrupt:
@@ -221,15 +298,20 @@ class Session(SessionApi):
             workload, alone = begun_work(busy, done, record, self._alone_ns)
         finally:
             self._end()
-        policy, measured = decided_by(self.ordering, self._policies), self._on.conditions(workload, done)
-        return Run(workload, policy, (self.device.description,), 0, alone, record, measured=measured)
+        device_of = {each.name: each.device or 0 for each in busy}
+        measured = self._devices.conditions(workload, done, device_of.__getitem__)
+        policy, place = decided_by(self.ordering, self._policies), self._place if self._placing else None
+        devices = self._devices.descriptions
+        return Run(workload, policy, devices, 0, alone, record, measured=measured, place=place)
 
     def _alone_ns(self, application: SessionApplication) -> int:
-        return self._on.alone_ns(application.name, application._launches) if self._measure_alone else 1
+        if not self._measure_alone or application._part is None:
+            return 1
+        return application._part.on.alone_ns(application.name, application._launches)
 
     def _require_open(self) -> None:
         require(not self._finished or self._is_open, FINISHED)  # it is not opened to say that it has been finished
-        self._core.require_other_thread()
+        self._devices.require_other_thread()
         require(not self._finished, FINISHED)
 
     @override
@@ -237,16 +319,15 @@ class Session(SessionApi):
         was_finished, self._finished = self._finished, True
         if not self._is_open:
             return
-        self._core.close()  # also where another thread waits in finish()
+        self._devices.close()  # also where another thread waits in finish()
         if was_finished:
-            self._on.check()
+            self._devices.check()
         else:
             self._end()
 
     def _end(self) -> None:
         """Releases the device and the session's copies of variables."""
-        self._on.check()
-        self._on.forget()
+        self._devices.release()
         for each in self._applications:
             each._launches = []
 
@@ -259,31 +340,41 @@ class Session(SessionApi):
         kernel, grid, block, args, shared_bytes = launch
         if not isinstance(args, list | tuple):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
-        submitted = self._on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
+        part = self._part_for(application, args, launch)
+        submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         with self._lock:
             self._require_open()
-            number = application._register(self._core, submitted.core)
+            number = application._register(part.core, submitted.core)
             # Both steps under one lock, so that the list has the order of the job numbers.
-            job_number = self._core.submit(number, submitted.core, submitted.program)
+            job_number = part.core.submit(number, submitted.core, submitted.program)
             if self._keeps_record:
                 application._launches.append(submitted)
-        job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)
+        job = Job(part, job_number, f"{kernel.name!r} of {application.name!r}", args)
         self._jobs.add(job)
         return job
+
+    def _part_for(
+        self, application: SessionApplication, arguments: Sequence[Any] = (), launch: Launched | None = None
+    ) -> SessionPart:
+        """The application's device; a first use places it."""
+        if self._placing is not None:
+            return self._placing.part_for(application, arguments, launch)
+        application._part = part = self._devices.parts[0]
+        return part
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:
         self._require_open()
         with self._lock:
             priority = permitted_priority(application.name, priority, self._highest_priority, self.policy)
-            if application._number is not None and not application._cancelled:
-                self._core.set_priority(application._number, priority)
+            if application._part and application._number is not None and not application._cancelled:
+                application._part.core.set_priority(application._number, priority)
             application._priority = priority
 
     def _cancel(self, application: SessionApplication) -> None:
         self._require_open()
         with self._lock:
             application._cancelled = True
-            if application._number is not None:
-                self._core.withdraw(application._number)
+            if application._part and application._number is not None:
+                application._part.core.withdraw(application._number)
             if not self._keeps_record and application in self._applications:
                 self._applications.remove(application)

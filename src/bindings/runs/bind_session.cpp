@@ -10,7 +10,8 @@
 #include "bindings/without_gil.hpp"
 #include "core/policies/registry.hpp"
 #include "core/session/realtime_simulated_gpu.hpp"
-#include "core/session/session.hpp"
+#include "core/session/several_devices.hpp"
+#include "core/trace/device_events.hpp"
 #include "cuda/cuda_gpu.hpp"
 
 namespace gpushare::bindings {
@@ -74,16 +75,43 @@ bool wait(Session& session, JobId job, double timeout_s) {
   return wait_in_pieces(timeout_s, [&](Duration piece) { return session.wait(job, piece); });
 }
 
-py::tuple finish(Session& session, const Device& device, double timeout_s) {
-  wait_in_pieces(timeout_s, [&](Duration piece) { return session.wait_for_all(piece); });
+/// By device.
+std::vector<UsageMeter> meters_of(const SessionRecord& done, const std::vector<Device>& devices,
+                                  const std::vector<int>& sms) {
+  std::vector<UsageMeter> meters;
+  for (const Device& device : devices) meters.emplace_back(device, done.workload);
+  const auto see = [&](std::size_t device, const Trace& trace) {
+    for (const Event& event : trace.events) meters[device].saw(event);
+  };
+  if (devices.size() == 1) {
+    see(0, done.trace);
+    return meters;
+  }
+  const std::vector<Trace> traces = traces_by_device(done.trace, sms);
+  for (std::size_t device = 0; device < traces.size(); ++device) see(device, traces[device]);
+  return meters;
+}
+
+/// `offsets`: the time of the first session when the clock of each is at 0.
+py::tuple finish(const std::vector<SessionPtr>& sessions, const std::vector<Device>& devices,
+                 const std::vector<std::int64_t>& offsets, double timeout_s) {
+  const auto end = std::chrono::steady_clock::now() + seconds(timeout_s);
+  for (const SessionPtr& each : sessions) {
+    const std::chrono::duration<double> left = end - std::chrono::steady_clock::now();
+    wait_in_pieces(std::max(left.count(), 0.0), [&](Duration piece) { return each->wait_for_all(piece); });
+  }
+  std::vector<int> sms;
+  for (const Device& each : devices) sms.push_back(each.sms);
   SessionRecord done;
   {
     const py::gil_scoped_release no_gil;
-    done = session.finish(Duration{});
+    std::vector<OfDevice<SessionRecord>> records;
+    for (std::size_t i = 0; i < sessions.size(); ++i) {
+      records.push_back({sessions[i]->finish(Duration{}), Duration(offsets[i])});
+    }
+    done = merged(std::move(records), sms);
   }
-  UsageMeter meter(device, done.workload);
-  for (const Event& event : done.trace.events) meter.saw(event);
-  RunRecord record = record_of(std::span(&meter, 1));
+  RunRecord record = record_of(meters_of(done, devices, sms));
   record.turnarounds = counts(done.turnarounds);
   record.trace = std::move(done.trace);
   return py::make_tuple(std::move(done.workload), std::move(record));
@@ -115,6 +143,9 @@ void set_policy(Session& session, const py::object& policy) {
 void bind_status(py::module_& module) {
   py::class_<ApplicationStatus>(module, "ApplicationStatus", "An application of a session at one moment.")
       .def_property_readonly("number", [](const ApplicationStatus& self) { return static_cast<int>(self.id); })
+      .def_property_readonly(
+          "device", [](const ApplicationStatus& self) { return static_cast<int>(self.device); },
+          "Its number, counted from 0.")
       .def_readonly("name", &ApplicationStatus::name)
       .def_readonly("priority", &ApplicationStatus::priority)
       .def_readonly("weight", &ApplicationStatus::weight)
@@ -187,9 +218,11 @@ void bind_session(py::module_& module) {
       .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's thread.")
       .def("status", &Session::status, no_gil)
       .def("close", &Session::close, no_gil,
-           "Ends everything at the next block boundary; jobs that have not ended fail.")
-      .def("finish", &finish, py::arg("device"), py::arg("timeout_s"),
-           "Waits for everything; returns what was done as a workload, and its record.");
+           "Ends everything at the next block boundary; jobs that have not ended fail.");
+  module.def("finish_sessions", &finish, py::arg("sessions"), py::arg("devices"), py::arg("offsets_ns"),
+             py::arg("timeout_s"),
+             "Waits for everything in the sessions, one for each device; returns what was done as a workload, and its "
+             "record. An offset is the time of the first session when that of each is 0.");
 }
 
 }  // namespace gpushare::bindings

@@ -12,6 +12,7 @@ namespace gpushare {
 
 struct ApplicationStatus {
   ApplicationId id{};
+  DeviceId device{};  ///< where a session has several
   std::string name;
   int priority = 0;
   double weight = 1;

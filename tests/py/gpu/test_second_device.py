@@ -37,6 +37,57 @@ def test_sessions_on_both(kernels):
             check()
 
 
+def test_a_session_on_both(kernels, check_trace, check_metrics):
+    with gs.Session("cuda:0,cuda:1", "srtf", place="least-loaded") as session:
+        applications = [session.application(name) for name in ("alice", "bob")]
+        session.load(kernels.scale)
+        checks = [kernels.scaled(session, each, 1_000_000) for each in applications for _ in range(2)]
+        run = session.finish()
+        for check in checks:
+            check()
+    assert [each.device for each in applications] == [0, 1]
+    assert set(run.launches()["device"]) == {0, 1}
+    check_trace(run)
+    check_metrics(run)
+
+
+def test_a_session_on_both_keeps_arrays_apart(kernels):
+    with gs.Session("cuda:all", "fifo", place="least-loaded", measure_alone=False) as session:
+        assert len(session.devices) == _core.cuda_device_count()
+        alice, bob = session.application("alice", device=0), session.application("bob", device=1)
+        array = session.array(np.ones(1000, np.float32))
+        with pytest.raises(gs.InvalidInput):
+            _ = array.__cuda_array_interface__
+        alice.submit(kernels.scale, grid=4, block=256, args=[array, 3.0, 1000]).result(60)
+        with pytest.raises(gs.InvalidInput):
+            bob.submit(kernels.scale, grid=4, block=256, args=[array, 3.0, 1000])
+        copied = bob.array(array.numpy())
+        bob.submit(kernels.scale, grid=4, block=256, args=[copied, 2.0, 1000]).result(60)
+        assert np.array_equal(array.numpy(), np.full(1000, 3, np.float32))
+        assert np.array_equal(copied.numpy(), np.full(1000, 6, np.float32))
+
+
+def test_each_device_has_a_copy_of_a_variable():
+    source = "__device__ int counter = 5; __global__ void count() { atomicAdd(&counter, 1); }"
+    count = gs.Kernel(source, "count")
+    with gs.Session("cuda:0,cuda:1", "fifo", measure_alone=False) as session:
+        with pytest.raises(gs.InvalidInput):
+            session.variable(count, "counter")
+        for number in (0, 1):
+            application = session.application(f"app-{number}", device=number)
+            for _ in range(1 + number):
+                application.submit(count, grid=1, block=1).result(60)
+            counter = application.variable(count, "counter", np.int32)
+            assert counter.numpy() == 6 + number
+
+
+def test_a_gpu_that_is_not_there_is_refused():
+    with pytest.raises(gs.CudaError, match="cuda:63"):
+        gs.Session("cuda:0,cuda:63", "fifo")
+    with gs.Session("cuda:0", "fifo", measure_alone=False) as session:  # nothing has been left open
+        assert session.status().applications == []
+
+
 def test_a_run_and_a_comparison(check_trace):
     sums = gs.Launch.of_suite("early_return", "small")
     copies = [gs.Copy("to_device", 1 << 20), sums, gs.Copy("to_host", 4096)]

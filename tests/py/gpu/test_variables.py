@@ -128,8 +128,8 @@ def test_they_are_gone_with_their_session(count):
     modules = []
     with gs.Session(DEVICE, "fifo", measure_alone=False) as session:
         counted(session, session.application("alice"), count, 1)
-        modules += session._on.code._modules.values()
-    assert not session._on.code._modules
+        modules += session._devices.parts[0].on.code._modules.values()
+    assert not session._devices.parts[0].on.code._modules
     del session
     gc.collect()
     (module,) = modules

@@ -166,6 +166,18 @@ def is_cuda(name: object) -> bool:
     return isinstance(name, str | Path) and CUDA_NAME.fullmatch(str(name)) is not None
 
 
+def ordinal_of(name: str) -> int:
+    """The number of the GPU of this name.
+
+    >>> ordinal_of("cuda:1"), ordinal_of("cuda")
+    (1, 0)
+    """
+    match = CUDA_NAME.fullmatch(name)
+    if match is None:
+        raise InvalidInput(f"device {name!r} is no GPU: name one as 'cuda:0'")
+    return int(match["ordinal"] or 0)
+
+
 def cuda_device(name: str) -> CudaDevice:
     """The GPU of this name.
 
@@ -174,10 +186,7 @@ def cuda_device(name: str) -> CudaDevice:
     """
     if name == "auto":
         name = os.environ.get("GPUSHARE_DEVICE", "cuda:0")
-    match = CUDA_NAME.fullmatch(str(name))
-    if match is None:
-        raise InvalidInput(f"device {name!r} is no GPU: name one as 'cuda:0'")
-    ordinal = int(match["ordinal"] or 0)
+    ordinal = ordinal_of(str(name))
     if ordinal in _broken:
         raise CudaError(f"cuda:{ordinal} cannot be used by this process any more, because {_broken[ordinal]}")
     if ordinal not in _open:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,11 @@ class GpuInSession(SessionDevice):
         self.code = LoadedCode(device)
         self._shapes = LaunchShapes(self._shape)
 
+    @property
+    def kind(self) -> Hashable:
+        """The driver describes each GPU anew."""
+        return self.device.core.architecture, self.device.description.name, self.device.description.sms
+
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
         """Opens a session of the core under this policy and this ordering."""
         estimates = estimates_for(self.device, ordering)
@@ -77,14 +82,21 @@ class GpuInSession(SessionDevice):
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
         """The core's launch with its code and checked arguments."""
-        if isinstance(kernel, KernelModel):
-            raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
-        shape = self._shapes.of(kernel, grid, block, shared_bytes)
+        shape = self._shape_of(kernel, grid, block, shared_bytes)
         launch, packed = shape.launch, shape.packing.pack(args)
         program = _core.CudaProgram()
         _, extent, threads = launch.cuda
         program.add_launch(shape.code, extent, threads, launch.shared_bytes, packed)
         return Submitted(launch, shape.core, program, [_held(each) for each in args] if keeps else ())
+
+    def core_launch(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> _core.Launch:
+        """The launch of the kernel, which is loaded for it."""
+        return self._shape_of(kernel, grid, block, shared_bytes).core
+
+    def _shape_of(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
+        if isinstance(kernel, KernelModel):
+            raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
+        return self._shapes.of(kernel, grid, block, shared_bytes)
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
         launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)

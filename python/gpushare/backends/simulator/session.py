@@ -105,6 +105,10 @@ class SimulatorInSession(SessionDevice):
         """The core's launch of the kernel's model; the arguments are not checked."""
         return self._shapes.of(kernel, grid, block, shared_bytes)
 
+    def core_launch(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> _core.Launch:
+        """The launch of the kernel's model."""
+        return self._shapes.of(kernel, grid, block, shared_bytes).core
+
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Submitted:
         launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
         core = launch.on(self.device.description)

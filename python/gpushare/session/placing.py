@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On which device of a session each application is."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from gpushare import _core
+from gpushare.arguments.device_array import DeviceArray, allocate, from_host
+from gpushare.checks import require
+from gpushare.session.placed_memory import PlacedAllocator, PlacedMemory, placed_memory
+
+if TYPE_CHECKING:
+    from gpushare.session.application import SessionApplication
+    from gpushare.session.devices import SessionDevices, SessionPart
+    from gpushare.session.launched import Launched
+
+
+class Needs:
+    """What is known of an application's memory and kernels.
+
+    Attributes:
+        declared_bytes: of device memory; None: its arrays say so.
+        device: the device that was asked for.
+        first: its first launch on each device; empty: not known.
+        memory: of its arrays.
+    """
+
+    def __init__(self, declared_bytes: int | None, device: int | None) -> None:
+        self.declared_bytes = declared_bytes
+        self.device = device
+        self.first: list[_core.Launch | None] = []
+        self.memory: WeakSet[PlacedMemory] = WeakSet()
+
+    @property
+    def bytes(self) -> int:
+        """Of device memory."""
+        return max(self.declared_bytes or 0, sum(each.count for each in self.memory))
+
+
+class Placing:
+    """Places applications, and their arrays with them.
+
+    Args:
+        devices: of the session; several.
+        place: the name of the placement.
+    """
+
+    def __init__(self, devices: SessionDevices, place: str) -> None:
+        self._devices = devices
+        self._place = place
+        self._present: list[SessionApplication] = []
+        self._lock = threading.RLock()
+
+    def array(self, values: Any) -> DeviceArray:
+        """A copy of host values, which is on no device yet."""
+        return from_host(PlacedAllocator(), values)
+
+    def zeros(self, shape: Any, dtype: Any) -> DeviceArray:
+        """Zeros that are on no device yet."""
+        return allocate(PlacedAllocator(), shape, dtype)
+
+    def part_for(
+        self, application: SessionApplication, arguments: Sequence[Any], launch: Launched | None
+    ) -> SessionPart:
+        """The application's device, which it gets now unless it has one; it has these arrays from now on.
+
+        Raises:
+            InvalidInput: an array is on another device, or no device has room for the application.
+        """
+        memories = [memory for memory in map(placed_memory, arguments) if memory is not None]
+        with self._lock:
+            if application._part is None:
+                self._place_now(application, memories, launch)
+            part = application._part
+            assert part is not None
+            for each in memories:
+                if each.part is None:
+                    each.go_to(part)
+                    application._needs.memory.add(each)
+                else:
+                    require(each.part is part, _elsewhere(application, part, each.part))
+        return part
+
+    def _place_now(
+        self, application: SessionApplication, memories: Sequence[PlacedMemory], launch: Launched | None
+    ) -> None:
+        parts = self._devices.parts
+        fixed = {each.part for each in memories if each.part is not None}
+        if application._needs.device is not None:
+            fixed.add(parts[application._needs.device])
+        numbers = sorted(each.number for each in fixed)
+        require(
+            len(fixed) < 2,
+            f"application {application.name!r} is given arrays of the devices {numbers}, and an application is on one: "
+            "make copies, session.array(array.numpy())",
+        )
+        first = self._devices.first_launches(launch)
+        added = [each for each in memories if each.part is None]
+        if fixed:
+            application._part = fixed.pop()
+        else:
+            application._part = self._decided(application, sum({each: each.count for each in added}.values()), first)
+        application._needs.first = first
+        self._present = [each for each in self._present if not each._cancelled] + [application]
+
+    def _decided(
+        self, application: SessionApplication, added_bytes: int, first: list[_core.Launch | None]
+    ) -> SessionPart:
+        present: list[tuple[str, int, int | None, list[_core.Launch | None]]] = [
+            (each.name, each._needs.bytes, each._part.number, each._needs.first)
+            for each in self._present
+            if not each._cancelled and each._part is not None
+        ]
+        own = (application.name, max(application._needs.bytes, added_bytes), None, first)
+        return self._devices.parts[_core.place_application(self._devices.descriptions, [*present, own], self._place)]
+
+
+def _elsewhere(application: SessionApplication, part: SessionPart, other: SessionPart) -> str:
+    return (
+        f"application {application.name!r} is on device {part.number}, and this array is on device {other.number}: "
+        "copy it there, application.array(array.numpy()), or open the application with "
+        f"device={other.number}"
+    )

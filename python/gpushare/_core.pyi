@@ -115,6 +115,7 @@ __all__: list[str] = [
     "check_predictions",
     "co_run_speeds",
     "cuda_device_count",
+    "cuda_device_uuids",
     "cuda_driver_version",
     "demand_alone",
     "demangled",
@@ -2657,6 +2658,11 @@ def co_run_speeds(
 def cuda_device_count() -> int:
     """
     How many GPUs there are; 0 where there is no driver.
+    """
+
+def cuda_device_uuids() -> list[str]:
+    """
+    Their names in CUDA_VISIBLE_DEVICES.
     """
 
 def cuda_driver_version() -> int:

@@ -23,6 +23,7 @@ from intercepted import OUT_OF_MEMORY, Lines, value_after
 from messages import assert_names, raises_naming
 
 import gpushare as gs
+from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.server_socket import answers
 from gpushare.programs.attachment import with_share
 from gpushare.programs.coverage import descendants
@@ -348,7 +349,7 @@ def test_a_page_that_is_none_is_refused(place):
     from gpushare.daemon.client.link import Link
 
     place.serve()
-    link = Link(place.socket, "programs")
+    link = Link(place.socket, Wish("programs"))
     try:
         application = link.request("application", name="one")
         page = os.memfd_create("page", os.MFD_ALLOW_SEALING)
@@ -463,7 +464,7 @@ def test_a_client_has_a_limited_number_of_programs(place):
     from gpushare.daemon.protocol.limits import MOST_PROGRAMS
 
     place.serve()
-    link, page = Link(place.socket, "programs"), _core.ProgramPage(0, 10**9)
+    link, page = Link(place.socket, Wish("programs")), _core.ProgramPage(0, 10**9)
     try:
         for number in range(MOST_PROGRAMS):
             link.request("program", page.descriptor, application=link.request("application", name=f"p{number}"))

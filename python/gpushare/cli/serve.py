@@ -19,7 +19,9 @@ from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.http.address import address_in
 from gpushare.daemon.http.http_server import HttpServer
 from gpushare.daemon.logs import log_to_stderr
+from gpushare.daemon.served_devices import is_programs, served_devices
 from gpushare.daemon.settings import PROGRAMS, default_socket, settings_in
+from gpushare.daemon.supervisor.placing import require_served_placement
 from gpushare.daemon.supervisor.supervisor import Supervisor
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import require_built_in, require_open_ordering
@@ -31,11 +33,16 @@ from gpushare.policy import require_built_in, require_open_ordering
     "devices",
     multiple=True,
     metavar="DEVICE",
-    help="cuda:0, sim:NAME, programs; may be repeated.",
+    help="cuda:0, cuda:all, sim:NAME, sim:NAME*N, programs; may be repeated.",
     shell_complete=names.served_device,
 )
 @click.option(
     "--policy", metavar="P", help="Name of a built-in policy.  [default: auto]", shell_complete=names.served_policy
+)
+@click.option(
+    "--place",
+    metavar="P",
+    help="The device of a client that names none: least-loaded or first-fit.  [default: least-loaded]",
 )
 @click.option(
     "--ordering",
@@ -68,6 +75,7 @@ from gpushare.policy import require_built_in, require_open_ordering
 def serve(
     devices: tuple[str, ...],
     policy: str | None,
+    place: str | None,
     ordering: str | None,
     config: Path | None,
     socket: Path | None,
@@ -86,21 +94,24 @@ def serve(
     Examples:
       gpushare serve --device cuda:0 --policy auto
       gpushare serve --device cuda:0 --policy srtf --ordering cumas:kernels=2
+      gpushare serve --device cuda:all --place first-fit
       gpushare serve --device sim:h100 --policy effisha-static --highest-priority 2 --socket /tmp/try.sock
       gpushare serve --config gpushare.toml --http 9400
     """
     given = {
         "devices": list(devices) or None,
         "policy": policy,
+        "place": place,
         "ordering": ordering,
         "highest_priority": highest_priority,
         "http": http,
         "mps": mps or None,
     }
     settings = settings_in(config).model_copy(update={name: each for name, each in given.items() if each is not None})
-    require(len(set(settings.devices)) == len(settings.devices), "--device: expected different devices, got one twice")
+    settings = settings.model_copy(update={"devices": served_devices(settings.devices)})
+    require_served_placement(settings.place)
     require(
-        not settings.mps or PROGRAMS in settings.devices,
+        not settings.mps or any(map(is_programs, settings.devices)),
         f"--mps: it is for programs, and this server does not serve them: add --device {PROGRAMS}",
     )
     require_built_in(settings.policy)

@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpushare.checks import require
 from gpushare.cli.arguments import Decorator, json_option
 from gpushare.cli.completion import names
 from gpushare.cli.files import require_plots, writable_path
@@ -24,8 +27,12 @@ from gpushare.cli.tables.server import (
     client_rows,
     headline,
 )
-from gpushare.connect import connect
+from gpushare.connect import watching
+from gpushare.daemon.served_devices import in_group
 from gpushare.files.atomic_write import write_atomically
+
+if TYPE_CHECKING:
+    from gpushare.daemon.client.session import DaemonSession
 
 SOME_SECONDS = click.FloatRange(0, 1e6, min_open=True)
 PICTURES = (".svg", ".png", ".pdf")
@@ -39,11 +46,16 @@ def socket_option() -> Decorator:
 
 def device_option() -> Decorator:
     """--device."""
-    return click.option("--device", metavar="DEVICE", help="A device of the server; default: its first.")
+    return click.option("--device", metavar="DEVICE", help="A device of the server, or programs; default: all others.")
 
 
-def _connected(socket: Path | None, device: str | None) -> Any:
-    return connect(socket, device=device)
+@contextlib.contextmanager
+def _connected(socket: Path | None, device: str | None) -> Iterator[list[DaemonSession]]:
+    """A connection to each of the devices that the user means."""
+    with contextlib.ExitStack() as connections:
+        first = connections.enter_context(watching(socket, device))
+        others = [each for each in in_group(device, first.devices_of_server) if each != first.device]
+        yield [first, *(connections.enter_context(watching(socket, each)) for each in others)]
 
 
 @click.command()
@@ -58,16 +70,22 @@ def status(socket: Path | None, device: str | None, as_json: bool) -> None:
       gpushare status
       gpushare status --json
     """
-    with _connected(socket, device) as session:
-        found = session.status()
+    with _connected(socket, device) as sessions:
+        found = _statuses(sessions)
     _show(found, as_json=as_json)
 
 
-def _show(found: dict[str, Any], *, as_json: bool) -> None:
+def _statuses(sessions: Sequence[DaemonSession]) -> list[dict[str, Any]]:
+    return [session.status() for session in sessions]
+
+
+def _show(found: Sequence[dict[str, Any]], *, as_json: bool) -> None:
+    """JSON of one device is its status, of several they are all ``devices``."""
     if as_json:
-        print_json(found)
+        print_json(found[0] if len(found) == 1 else {"devices": found})
     else:
-        _print(found)
+        for each in found:
+            _print(each)
 
 
 def _said(words: str, *, as_json: bool, **document: Any) -> None:
@@ -97,14 +115,15 @@ def top(socket: Path | None, device: str | None, every: float, once: bool, as_js
       gpushare top --every 0.2
       gpushare top --once
     """
-    with _connected(socket, device) as session:
+    with _connected(socket, device) as sessions:
         if once or as_json:
-            return _show(session.status(), as_json=as_json)
+            return _show(_statuses(sessions), as_json=as_json)
+        from rich.console import Group
         from rich.live import Live
 
         with Live(auto_refresh=False, screen=True) as live:
             while True:
-                live.update(_table(session.status()), refresh=True)
+                live.update(Group(*map(_table, _statuses(sessions))), refresh=True)
                 time.sleep(every)
 
 
@@ -133,8 +152,8 @@ def set_policy(name: str, socket: Path | None, device: str | None, as_json: bool
       gpushare set-policy srtf
       gpushare set-policy mix:min_speed=0.3
     """
-    with _connected(socket, device) as session:
-        session.set_policy(name)
+    with _connected(socket, device) as sessions:
+        _set_on_all(sessions, name)
     _said(f"policy {name} from now on", as_json=as_json, policy=name)
 
 
@@ -152,8 +171,8 @@ def set_priority(application: str, priority: int, socket: Path | None, device: s
       gpushare set-priority alice 5
       gpushare set-priority alice@3 -1
     """
-    with _connected(socket, device) as session:
-        name = session.set_priority(application, priority)
+    with _connected(socket, device) as sessions:
+        name = _with_application(sessions, application).set_priority(application, priority)
     words = f"priority {priority} for {name} from now on"
     _said(words, as_json=as_json, application=name, priority=priority)
 
@@ -196,13 +215,55 @@ def trace(
         raise click.UsageError(f"--to must be less than --from (seconds ago), got {until:g} and {since:g}")
     if output.suffix in PICTURES:
         require_plots()
-    with _connected(socket, device) as session:
-        content = session.trace(since if last is None else last, until or 0.0)
+    with _connected(socket, device) as sessions:
+        content = _trace(sessions, since or last or 0.0, until or 0.0)
     if output.suffix in PICTURES:
         _draw(content, output)
         return _said(f"wrote {output}", as_json=as_json, trace=output)
     write_atomically(output, content)
     return _said(f"wrote {output}; open it in ui.perfetto.dev", as_json=as_json, trace=output)
+
+
+def _set_on_all(sessions: Sequence[DaemonSession], policy: str) -> None:
+    """Where one device refuses the policy, all keep theirs."""
+    changed: list[tuple[DaemonSession, str]] = []
+    try:
+        for session in sessions:
+            last = session.policy
+            session.set_policy(policy)
+            changed.append((session, last))
+    except Exception:
+        for session, last in changed:
+            session.set_policy(last)
+        raise
+
+
+def _with_application(sessions: Sequence[DaemonSession], name: str) -> DaemonSession:
+    """The connection to the device that has the application.
+
+    Raises:
+        InvalidInput: several have one of this name.
+    """
+    having = [
+        session
+        for session in sessions
+        if any(name in (each["name"], each["name"].rpartition("@")[0]) for each in session.status()["applications"])
+    ]
+    devices = ", ".join(each.device for each in having)
+    require(len(having) < 2, f"several devices have an application {name!r}: take --device with one of {devices}")
+    return having[0] if having else sessions[0]
+
+
+def _trace(sessions: Sequence[DaemonSession], seconds: float, until: float) -> bytes:
+    """The traces of all devices, of the same window, one after the other."""
+    if len(sessions) == 1:
+        return sessions[0].trace(seconds, until)
+    began = time.monotonic()
+    parts = []
+    for number, session in enumerate(sessions):
+        passed = time.monotonic() - began
+        parts.append(session.trace(seconds + passed, until + passed if until or number else 0.0, part=number + 1))
+    return b"".join(parts)
 
 
 def _draw(content: bytes, output: Path) -> None:

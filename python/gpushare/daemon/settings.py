@@ -42,7 +42,10 @@ class Settings(Schema):
     devices: Annotated[list[str], Field(min_length=1, max_length=64)] = Field(
         default_factory=lambda: ["cuda:0", PROGRAMS]
     )
-    """GPUs, simulated devices, and `programs` for unmodified programs."""
+    """GPUs, simulated devices, several as in `"cuda:all"` or `"sim:h100*2"`, and `programs` for unmodified programs."""
+    place: str = "least-loaded"
+    """The device of a client that names none: `least-loaded` is the one with the fewest clients, `first-fit` the first
+    one with enough free memory."""
     policy: str = "auto"
     """A built-in policy, with options."""
     ordering: str = "arrival"

@@ -7,6 +7,7 @@ If the server ends, the program continues without scheduling, and joins the next
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.checks import number
+from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.link import Link
+from gpushare.daemon.served_devices import VISIBLE
 from gpushare.daemon.settings import PROGRAMS
 
 LOG = logging.getLogger("gpushare.programs")
@@ -24,17 +27,17 @@ PAUSE_S = 0.5
 """Interval between attempts to join a server again, in seconds."""
 
 
-def mps_variables(said: object) -> dict[str, str]:
-    """Of what a server asks to be set, the variables of MPS: others could change what the program does.
+def permitted_variables(said: object) -> dict[str, str]:
+    """Of what a server asks to be set, the variables of MPS and the GPU: others could change what the program does.
 
-    >>> mps_variables({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe", "LD_PRELOAD": "/tmp/b.so"})
+    >>> permitted_variables({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe", "LD_PRELOAD": "/tmp/b.so"})
     {'CUDA_MPS_PIPE_DIRECTORY': '/run/a.mps/pipe'}
     """
     pairs = said.items() if isinstance(said, Mapping) else ()
-    return {name: value for name, value in pairs if isinstance(value, str) and name in MPS_VARIABLES}
+    return {name: value for name, value in pairs if isinstance(value, str) and name in (*MPS_VARIABLES, VISIBLE)}
 
 
-def with_share(mps: Mapping[str, str], share: float | None) -> dict[str, str]:
+def with_share(variables: Mapping[str, str], share: float | None) -> dict[str, str]:
     """The variables of a program that may use this share of the SMs.
 
     Raises:
@@ -44,11 +47,11 @@ def with_share(mps: Mapping[str, str], share: float | None) -> dict[str, str]:
     '30'
     """
     if share is None:
-        return dict(mps)
-    if not mps:
+        return dict(variables)
+    if MPS_VARIABLES[0] not in variables:
         raise InvalidInput(f"--sms {share:g}: the server has no MPS for this user; start it with gpushare serve --mps")
     percentage = round(100 * number("--sms", share, 0.01, 1))
-    return {**mps, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
+    return {**variables, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
 
 
 class Attachment:
@@ -66,14 +69,16 @@ class Attachment:
         InvalidInput: the server schedules no programs.
 
     Attributes:
-        environment: variables with which the program uses the server's MPS; empty where it has none.
+        environment: variables with which the program uses the GPU that the server has chosen among those that it may
+            use, and the server's MPS; empty where there is one GPU, and no MPS.
     """
 
     def __init__(
         self, page: _core.ProgramPage, path: Path, trusted_uids: Sequence[int] | None, application: Mapping[str, Any]
     ) -> None:
         self._page = page
-        self._where = path, PROGRAMS, trusted_uids
+        self._where = path, trusted_uids
+        self._gpus = os.environ.get(VISIBLE)
         self._application = dict(application)
         self._closed = threading.Event()
         self._lost = threading.Event()
@@ -99,11 +104,15 @@ class Attachment:
         self._page.free_program()
 
     def _joined(self) -> Link:
-        link = Link(*self._where, on_lost=lambda _: self._let_go())
+        path, trusted_uids = self._where
+        link = Link(path, Wish(PROGRAMS, gpus=self._gpus), trusted_uids, on_lost=lambda _: self._let_go())
         try:
             application = link.request("application", **self._application)
             attached = link.request("program", self._page.descriptor, application=application)
-            self.environment = mps_variables(attached.get("environment"))
+            self.environment = permitted_variables(attached.get("environment"))
+            if self._gpus == "":  # it is to have no GPU
+                self.environment.pop(VISIBLE, None)
+            self._gpus = self.environment.get(VISIBLE, self._gpus)  # it stays there, also with the next server
         except BaseException:
             link.close()
             raise

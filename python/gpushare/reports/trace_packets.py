@@ -22,12 +22,14 @@ class TracePackets:
     Args:
         since_ns: start of the trace; earlier times become it.
         is_ordered: whether tracks are shown in the order of their ranks; else the viewer sorts them.
+        part: another number for each of several traces that are written one after the other to one file.
     """
 
-    def __init__(self, *, since_ns: int = 0, is_ordered: bool = False) -> None:
+    def __init__(self, *, since_ns: int = 0, is_ordered: bool = False, part: int = 0) -> None:
         self._since_ns = since_ns
         self._is_ordered = is_ordered
-        self._uuids = count(1)
+        self._uuids = count(1 + (part << 32))
+        self._sequence = SEQUENCE + part
         self._tracks: list[TracePacket] = []
         self._events: list[TracePacket] = []
 
@@ -65,14 +67,14 @@ class TracePackets:
         return track.uuid
 
     def _new_track(self) -> TrackDescriptor:
-        packet = TracePacket(trusted_packet_sequence_id=SEQUENCE)
+        packet = TracePacket(trusted_packet_sequence_id=self._sequence)
         packet.track_descriptor.uuid = next(self._uuids)
         self._tracks.append(packet)
         return packet.track_descriptor
 
     def _event(self, track: int, time_ns: int, kind: TrackEvent.Type, name: str | None = None) -> TrackEvent:
         since_start = max(int(time_ns) - self._since_ns, 0)
-        packet = TracePacket(timestamp=since_start, trusted_packet_sequence_id=SEQUENCE)
+        packet = TracePacket(timestamp=since_start, trusted_packet_sequence_id=self._sequence)
         event = packet.track_event
         event.type, event.track_uuid = kind, track
         if name is not None:

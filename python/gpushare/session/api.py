@@ -87,6 +87,8 @@ class SessionApi(ABC):
         deadline_ns: float | None = None,
         min_speed: float | None = None,
         latency_ns: float | None = None,
+        memory_bytes: int | None = None,
+        device: int | None = None,
     ) -> Any:
         """A new application; it arrives with its first launch.
 
@@ -99,9 +101,12 @@ class SessionApi(ABC):
             min_speed: the share of its speed alone that it is to keep beside others, at most 1.
             latency_ns: when each of its launches should have ended, in nanoseconds after it was submitted; refused like
                 a deadline. Its launches go first where the bound needs it, so it needs the right to priorities above 0.
+            memory_bytes: device memory that it will need, for its placement; None: that of its arrays.
+            device: the number of its device among the session's; None: the placement chooses one. With a server it is
+                the client that is placed, when it connects.
 
         Raises:
-            InvalidInput: the name is taken, or a value is out of range or not permitted.
+            InvalidInput: the name is taken, a value is out of range or not permitted, or no device has so much memory.
             PolicyError: the session's policy has no use for this priority.
             RefusedError: the server's configuration does not permit this priority, minimum speed or latency.
         """

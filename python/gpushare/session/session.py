@@ -148,22 +148,6 @@ class Session(SessionApi):
         memory_bytes: int | None = None,
         device: int | None = None,
     ) -> SessionApplication:
-        """A new application; it arrives with its first launch.
-
-        Args:
-            name: unique within the session.
-            priority: larger is more urgent, for policies with priorities.
-            weight: share of the GPU, for weighted policies.
-            deadline_ns: as :meth:`SessionApi.application` says, like the next two.
-            min_speed: the share of its speed alone that it is to keep beside others.
-            latency_ns: when each of its launches should have ended after it was submitted.
-            memory_bytes: device memory that it will need, for its placement; None: that of its arrays.
-            device: the number of its device among several; None: the placement chooses.
-
-        Raises:
-            InvalidInput: the name is taken, a value is out of range or not permitted, or no device has so much memory.
-            PolicyError: the session's policy has no use for this priority.
-        """
         self._require_open()
         require_name("an application's name", name)
         terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")

@@ -101,6 +101,7 @@ void bind_device_class(py::module_& module) {
           "abandon", [](const CudaDevice& self) { self.context->abandon(); },
           "Touches the GPU no more: this object is good for nothing then.");
   module.def("cuda_device_count", &cuda::device_count, "How many GPUs there are; 0 where there is no driver.");
+  module.def("cuda_device_uuids", &cuda::device_uuids, "Their names in CUDA_VISIBLE_DEVICES.");
   module.def("cuda_driver_version", &cuda::driver_version,
              "What CUDA the driver supports, as 13000 for 13.0; 0 where there is no driver.");
   module.def("skip_exit_handlers", &skip_exit_handlers,

@@ -90,6 +90,24 @@ int device_count() {
   }
 }
 
+std::vector<std::string> device_uuids() {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::vector<std::string> names;
+  for (int ordinal = 0; ordinal < device_count(); ++ordinal) {
+    CUdevice device = 0;
+    CUuuid uuid{};
+    GPUSHARE_CU(cuDeviceGet(&device, ordinal));
+    GPUSHARE_CU(cuDeviceGetUuid(&uuid, device));
+    std::string& name = names.emplace_back("GPU");
+    for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+      if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) name += '-';
+      const auto byte = static_cast<unsigned char>(uuid.bytes[i]);
+      name += {digits[byte >> 4U], digits[byte & 15U]};
+    }
+  }
+  return names;
+}
+
 Context::Context(int ordinal, bool is_visitor) {
   int count = 0;
   GPUSHARE_CU(cuDeviceGetCount(&count));

@@ -75,4 +75,7 @@ class CurrentContext {
 /// The number of GPUs; 0 where there is no driver.
 int device_count();
 
+/// The names by which CUDA_VISIBLE_DEVICES and nvidia-smi know them.
+std::vector<std::string> device_uuids();
+
 }  // namespace gpushare::cuda

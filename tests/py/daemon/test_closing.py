@@ -9,6 +9,7 @@ import threading
 import pytest
 
 import gpushare as gs
+from gpushare.daemon.client.greeting import ANY_DEVICE
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def in_thread():
 def test_a_session_that_waits_for_a_worker_can_be_closed(serve, folder, silent, in_thread):
     worker = serve().workers["sim:h100"]
     session = gs.connect(folder / "socket")
-    session._connection._where = (folder / "silent", None, None)
+    session._connection._where = (folder / "silent", ANY_DEVICE, None)
     os.kill(worker.pid, signal.SIGKILL)
     asking, errors = in_thread(session.status)
     silent.settimeout(30)

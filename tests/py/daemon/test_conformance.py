@@ -359,6 +359,17 @@ def public(thing):
     return {name for name in dir(thing) if not name.startswith("_")}
 
 
+def test_an_application_is_on_a_device_that_has_memory_for_it(session):
+    application = session.application("alice", device=0, memory_bytes=1000)
+    submit(application, args=[application.array([1.0]), application.zeros(3)]).result(PATIENCE_S)
+    assert application.device == 0
+    assert len(session.devices) == 1
+    with raises_naming(gs.InvalidInput, "'bob'", "device", 1):
+        session.application("bob", device=1)
+    with raises_naming(gs.InvalidInput, "'carol'", 10**14):
+        session.application("carol", memory_bytes=10**14)
+
+
 @pytest.fixture(scope="module")
 def both(real_server):
     """One of each in the process, and through the server."""

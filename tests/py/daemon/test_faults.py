@@ -272,7 +272,7 @@ def test_clients_that_wait_for_a_worker_do_not_keep_others_from_being_heard(work
     """When a worker is lost, all its clients connect at once."""
     started = threading.Event()
     hand_over = worker.hand_over
-    monkeypatch.setattr(worker, "hand_over", lambda *given: started.wait(30) and hand_over(*given))
+    monkeypatch.setattr(worker, "hand_over", lambda *given, **how: started.wait(30) and hand_over(*given, **how))
     waiting = []
     for _ in range(MOST_GREETINGS_OF_USER + 5):
         waiting.append(Channel(socket.socket(socket.AF_UNIX)))

@@ -24,7 +24,7 @@ END_NS = 1_700
 
 def written(jobs=(), quotas=(), holds=(), looks=(), until_ns=END_NS):
     past = Past(list(jobs), list(quotas), list(holds)).until(until_ns)
-    return ServerTrace.of(history_trace("sim:x", past, list(looks), BEGIN_NS, until_ns))
+    return ServerTrace.of(history_trace("sim:x", past, list(looks), (BEGIN_NS, until_ns)))
 
 
 def test_jobs_wait_and_then_run():

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpushare._core import Cancelled
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.checks import whole
@@ -20,6 +22,7 @@ from gpushare.model.workload import PRIORITIES
 from gpushare.session.launched import launched
 
 if TYPE_CHECKING:
+    from gpushare.daemon.client.array import DaemonArray
     from gpushare.daemon.client.registrations import Registered
     from gpushare.daemon.client.session import DaemonSession
 
@@ -42,6 +45,25 @@ class DaemonApplication:
     def priority(self) -> int:
         """The priority; larger is more urgent, for policies with priorities."""
         return self._priority
+
+    @property
+    def device(self) -> int:
+        """The number of its device among those of the session, which has one."""
+        return 0
+
+    def array(self, values: Any, *, durable: bool = False, shared: bool = False) -> DaemonArray:
+        """A copy of host values, as of the session."""
+        return self._session.array(values, durable=durable, shared=shared)
+
+    def zeros(
+        self, shape: int | tuple[int, ...], dtype: Any = np.float32, *, durable: bool = False, shared: bool = False
+    ) -> DaemonArray:
+        """Zeroed memory, as of the session."""
+        return self._session.zeros(shape, dtype, durable=durable, shared=shared)
+
+    def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DaemonArray:
+        """A variable of the kernel's source, as of the session."""
+        return self._session.variable(kernel, name, dtype, shape)
 
     @property
     def fields(self) -> dict[str, Any]:

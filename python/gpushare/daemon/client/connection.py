@@ -13,6 +13,7 @@ from typing import Any
 
 from gpushare.checks import require
 from gpushare.daemon.client.array import ArrayState
+from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.job import DaemonJob
 from gpushare.daemon.client.link import Link
 from gpushare.daemon.client.registrations import Registered
@@ -32,7 +33,7 @@ class Connection:
 
     Args:
         path: path of the server's socket.
-        device: one of the server's devices; None: its first.
+        wish: the device that it asks for.
         trusted_uids: users that are trusted as owners of the server; None: all.
         patience_s: seconds that an array waits for memory.
 
@@ -41,9 +42,9 @@ class Connection:
         changing: lock for changing or cancelling an application.
     """
 
-    def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
+    def __init__(self, path: Path, wish: Wish, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
         self.patience_s = patience_s
-        self._where = path, device, trusted_uids
+        self._where = path, wish, trusted_uids
         self._closed = False
         self.start_anew()
         self.registered()

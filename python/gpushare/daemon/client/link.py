@@ -19,7 +19,7 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import Cancelled, DeviceError, InvalidInput, JobStatus
 from gpushare.daemon.client import open_links
-from gpushare.daemon.client.greeting import greeted
+from gpushare.daemon.client.greeting import ANY_DEVICE, Wish, greeted
 from gpushare.daemon.client.loss import Loss
 from gpushare.daemon.client.open_links import start_thread
 from gpushare.daemon.client.released_memory import ReleasedMemory
@@ -48,7 +48,7 @@ class Link:
 
     Args:
         path: path of the server's socket.
-        device: one of the server's devices; None: its first.
+        wish: the device that it asks for.
         trusted_uids: users that are trusted as owners of the server; None: all.
         on_lost: called after the loss, when all waiting threads have been notified.
         on_begun: called before the worker has answered, which may take long; from then on the link can be closed.
@@ -64,7 +64,7 @@ class Link:
     def __init__(
         self,
         path: Path,
-        device: str | None = None,
+        wish: Wish = ANY_DEVICE,
         trusted_uids: Sequence[int] | None = None,
         on_lost: Callable[[Link], None] = lambda _: None,
         on_begun: Callable[[Link], None] = lambda _: None,
@@ -91,7 +91,7 @@ class Link:
         self._on_lost = on_lost
         try:
             on_begun(self)
-            self.welcome, self.port = greeted(self._channel, path, device)
+            self.welcome, self.port = greeted(self._channel, path, wish)
         except BaseException:
             self._channel.release()
             raise

@@ -15,10 +15,11 @@ from typing_extensions import override
 from gpushare._core import InvalidInput
 from gpushare.arguments.device_array import _extent
 from gpushare.arguments.on_device import host_array
-from gpushare.checks import number, require, require_name, whole
+from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 from gpushare.daemon.client.application import DaemonApplication
 from gpushare.daemon.client.array import ArrayState, DaemonArray
 from gpushare.daemon.client.connection import Connection
+from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.job import DaemonJob, Submission
 from gpushare.daemon.client.pinned_arrays import pinned_array
 from gpushare.daemon.client.registrations import Registered
@@ -46,8 +47,8 @@ class DaemonSession(SessionApi):
     uses it gets its own connection; arrays, applications' jobs and jobs stay with the process that made them.
     """
 
-    def __init__(self, path: Path, device: str | None, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
-        self._where = path, device, trusted_uids, patience_s
+    def __init__(self, path: Path, wish: Wish, trusted_uids: Sequence[int] | None, patience_s: float) -> None:
+        self._where = path, wish, trusted_uids, patience_s
         self._names: set[str] = set()
         self._connection = cast("Connection", Unopened(self, "_connection"))
         super().__init__()
@@ -58,8 +59,18 @@ class DaemonSession(SessionApi):
 
     @property
     def device(self) -> str:
-        """The name of the server's device."""
+        """The name of the server's device on which its applications are."""
         return self._connection.ask(lambda registered: registered.link.welcome["device"])
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """This one device, also where the server has several."""
+        return (self.device,)
+
+    @property
+    def devices_of_server(self) -> list[str]:
+        """The names of all devices of the server."""
+        return self._connection.ask(lambda registered: registered.link.welcome["devices"])
 
     @property
     def policy(self) -> str:
@@ -80,8 +91,14 @@ class DaemonSession(SessionApi):
         deadline_ns: float | None = None,
         min_speed: float | None = None,
         latency_ns: float | None = None,
+        memory_bytes: int | None = None,
+        device: int | None = None,
     ) -> DaemonApplication:
         require_name("an application's name", name)
+        if device is not None:
+            whole(f"application {name!r}: device", device, 0, 0)
+        if memory_bytes is not None:
+            self._require_memory(name, whole(f"application {name!r}: memory_bytes", memory_bytes, 0, MOST_BYTES))
         require(name not in self._names, f"the session has an application {name!r} already: take another name")
         priority = whole(f"application {name!r}: priority", priority, *PRIORITIES)
         terms = Terms(weight, deadline_ns, min_speed, latency_ns).checked(f"application {name!r}")
@@ -89,6 +106,10 @@ class DaemonSession(SessionApi):
         self._connection.ask(lambda registered: registered.application(application))
         self._names.add(name)
         return application
+
+    def _require_memory(self, name: str, count: int) -> None:
+        total = self.status()["memory"]["total_bytes"]
+        require(count <= total, f"application {name!r} needs {count} bytes of memory, and {self.device} has {total}")
 
     def array(self, values: Any, *, durable: bool = False, shared: bool = False) -> DaemonArray:
         """Copies host values to device memory.
@@ -163,14 +184,15 @@ class DaemonSession(SessionApi):
             lambda registered: registered.link.request("priority", application=application, priority=priority)
         )
 
-    def trace(self, seconds: float, until: float = 0.0) -> bytes:
+    def trace(self, seconds: float, until: float = 0.0, *, part: int = 0) -> bytes:
         """A trace of the server for ui.perfetto.dev; for the server's operators.
 
         Args:
             seconds: start of the trace, in seconds before now.
             until: end of the trace, in seconds before now.
+            part: the number of this device, from 1, in a trace of several: the parts one after the other.
         """
-        return self._asked("trace", seconds=float(seconds), until_s=float(until))
+        return self._asked("trace", seconds=float(seconds), until_s=float(until), part=part)
 
     def _asked(self, verb: str, **fields: Any) -> Any:
         """The answer; bytes, where it arrives in a shared file."""

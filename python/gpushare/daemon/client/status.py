@@ -24,4 +24,4 @@ class DaemonStatus(dict[str, Any]):
     @property
     def applications(self) -> list[SimpleNamespace]:
         """The applications of all clients that have submitted a launch; ``name`` ends with the client's number."""
-        return [SimpleNamespace(**each) for each in self["applications"] if "state" in each]
+        return [SimpleNamespace(**each, device=0) for each in self["applications"] if "state" in each]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import DeviceError, InvalidInput
+from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.session import DaemonSession
 from gpushare.daemon.errors import DaemonGoneError, RefusedError
 from gpushare.daemon.priority import yield_processor
@@ -115,7 +116,7 @@ class WatchedDevice:
     def _connected(self) -> DaemonSession:
         with self._connecting:
             if self._session is None:
-                self._session = DaemonSession(self._path, self.device, (os.getuid(),), 0.0)
+                self._session = DaemonSession(self._path, Wish(self.device, watches=True), (os.getuid(),), 0.0)
             return self._session
 
     def _publish(self, status: dict[str, Any] | None, error: str | None) -> None:

@@ -15,6 +15,8 @@ class Grant(Schema):
         hello: id of the client's first message, which the worker answers.
         name: the name that the client gives.
         program_environment: environment variables for its programs.
+        devices: all devices of the server.
+        watches: it runs nothing, and is no load of the device.
     """
 
     hello: int
@@ -28,3 +30,21 @@ class Grant(Schema):
     is_operator: bool
     may_compile: bool
     program_environment: dict[str, str] = Field(default_factory=dict)
+    devices: list[str] = Field(default_factory=list)
+    watches: bool = False
+
+
+class LoadReport(Schema):
+    """The worker's message to the supervisor about what it has.
+
+    Attributes:
+        taken: grants that it has seen so far, without those of clients that only watch.
+        clients: connected ones, without those that only watch.
+        total_bytes: device memory for clients.
+        used_bytes: the part of it that they hold.
+    """
+
+    taken: int
+    clients: int
+    total_bytes: int
+    used_bytes: int

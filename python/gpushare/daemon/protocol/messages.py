@@ -29,7 +29,14 @@ class Hello(Schema):
     """The first message of a connection."""
 
     device: Name | None = None
+    """One of the server's, or what several have in common; none: those that the server names first."""
     name: Name = "client"
+    memory_bytes: Bytes = 0
+    """Device memory that it will need, for its placement."""
+    watches: bool = False
+    """It runs nothing, so that it counts for no placement."""
+    gpus: Text | None = None
+    """CUDA_VISIBLE_DEVICES of a program."""
 
 
 class OpenApplication(Schema):
@@ -207,6 +214,8 @@ class TakeTrace(Schema):
 
     seconds: Annotated[float, Field(gt=0, le=1e6)]
     until_s: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    part: Annotated[int, Field(ge=0, le=64)] = 0
+    """Of a trace of several devices, counted from 1, whose tracks are named after their devices."""
 
 
 REQUESTS: dict[str, type[Schema]] = {

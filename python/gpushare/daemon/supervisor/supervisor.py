@@ -28,10 +28,12 @@ from gpushare.daemon.protocol.limits import (
 from gpushare.daemon.protocol.messages import Hello, hello_in, number_of
 from gpushare.daemon.protocol.peer import Peer, peer_of
 from gpushare.daemon.protocol.wire import Channel, Message, close_all, packed
+from gpushare.daemon.served_devices import VISIBLE, among_gpus, gpu_of, in_group, is_programs
 from gpushare.daemon.settings import Rights, Settings, rights_of
 from gpushare.daemon.supervisor.listener import Listener
 from gpushare.daemon.supervisor.mps import Mps
 from gpushare.daemon.supervisor.places_by_user import PlacesByUser
+from gpushare.daemon.supervisor.placing import chosen_worker
 from gpushare.daemon.supervisor.while_used import WhileUsed
 from gpushare.daemon.supervisor.worker_process import WorkerProcess
 
@@ -77,6 +79,7 @@ class Supervisor:
             if self._mps is not None:
                 self._mps.close()
             raise
+        self._placing = threading.Lock()
         self._closed = False
         self._use = None if on_unused is None else WhileUsed(on_unused)
 
@@ -141,7 +144,7 @@ class Supervisor:
             number = number_of(message)
             hello = hello_in(message)
             rights = rights_of(peer, self._settings, os.getuid())
-            self._hand_over(connection, hello, packed_grant(number, hello, peer, rights, self._environment_for(peer)))
+            self._hand_over(connection, number, hello, peer, rights)
         except (ProtocolError, InvalidInput, RefusedError) as error:
             LOG.warning("a connection was refused: %s", error)
             _refuse(channel, number, error)
@@ -153,9 +156,11 @@ class Supervisor:
         finally:
             connection.close()  # this process's copy
 
-    def _environment_for(self, peer: Peer) -> dict[str, str]:
+    def _environment_for(self, peer: Peer, device: str) -> dict[str, str]:
         """Of its programs. An MPS serves one user at a time."""
-        return self._mps.environment if self._mps is not None and peer.uid == os.getuid() else {}
+        environment = dict(self._mps.environment) if self._mps is not None and peer.uid == os.getuid() else {}
+        gpu = gpu_of(device) if is_programs(device) else None
+        return environment if gpu is None else {**environment, VISIBLE: gpu}
 
     def _heard(self, connection: socket.socket, channel: Channel, peer: Peer) -> Message:
         """The first message; afterwards the connection no longer counts as silent."""
@@ -170,23 +175,38 @@ class Supervisor:
         close_all(descriptors)
         return message
 
-    def _hand_over(self, connection: socket.socket, hello: Hello, grant: bytes) -> None:
+    def _hand_over(self, connection: socket.socket, number: int, hello: Hello, peer: Peer, rights: Rights) -> None:
         """Waits for a worker to be started; after a loss, all its clients do so at once."""
-        worker = self._worker_for(hello)
         if not self._waiting.acquire(blocking=False):
             raise OSError(f"{MOST_WAITING_CONNECTIONS} connections wait for a worker already")
         try:
-            worker.hand_over(connection, grant)
+            worker = self._placed(hello)
+            try:
+                environment = self._environment_for(peer, worker.device)
+                grant = packed_grant(number, hello, peer, rights, environment, list(self._workers))
+            except BaseException:
+                worker.expect(-(not hello.watches))
+                raise
+            worker.hand_over(connection, grant, is_expected=not hello.watches)
             if self._use is not None:
                 self._use.add(connection)
         finally:
             self._waiting.release()
 
-    def _worker_for(self, hello: Hello) -> WorkerProcess:
-        device = hello.device or self._settings.devices[0]
-        if device not in self._workers:
-            raise InvalidInput(f"this server has no device {device!r}; it has: {', '.join(self._workers)}")
-        return self._workers[device]
+    def _placed(self, hello: Hello) -> WorkerProcess:
+        """The worker for this client, which is expected there from now on unless it only watches."""
+        names = in_group(hello.device, list(self._workers))
+        if not names:
+            raise InvalidInput(f"this server has no device {hello.device!r}; it has: {', '.join(self._workers)}")
+        if is_programs(names[0]):
+            names = among_gpus(hello.gpus, names)
+        workers = [self._workers[name] for name in names]
+        if hello.watches:
+            return workers[0]
+        with self._placing:  # one after the other, so that each counts for the next
+            worker = chosen_worker(self._settings.place, workers, hello.memory_bytes)
+            worker.expect()
+        return worker
 
 
 def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event) -> None:
@@ -198,7 +218,12 @@ def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event
 
 
 def packed_grant(
-    number: int, hello: Hello, peer: Peer, rights: Rights, program_environment: Mapping[str, str] | None = None
+    number: int,
+    hello: Hello,
+    peer: Peer,
+    rights: Rights,
+    program_environment: Mapping[str, str] | None = None,
+    devices: Sequence[str] = (),
 ) -> bytes:
     """The grant as a worker reads it: a map in msgpack."""
     grant = Grant(
@@ -213,6 +238,8 @@ def packed_grant(
         is_operator=rights.is_operator,
         may_compile=rights.may_compile,
         program_environment=dict(program_environment or {}),
+        devices=list(devices),
+        watches=hello.watches,
     )
     return packed(grant.model_dump())[4:]
 

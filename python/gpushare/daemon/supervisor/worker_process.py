@@ -12,12 +12,16 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gpushare._core import InvalidInput
-from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, WorkerLostError
+from gpushare.checks import MOST_BYTES
+from gpushare.daemon.errors import DaemonGoneError, DeviceLostError, ProtocolError, WorkerLostError
+from gpushare.daemon.protocol.grant import LoadReport
 from gpushare.daemon.protocol.limits import SEND_TIMEOUT_S
-from gpushare.daemon.protocol.wire import packed
+from gpushare.daemon.protocol.wire import packed, unpacked
 from gpushare.daemon.settings import Settings, to_dict
+from gpushare.files.toml_file import checked
 
 LOG = logging.getLogger("gpushare.daemon.supervisor")
 COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker.main")
@@ -31,8 +35,24 @@ NO_DEVICE_PAUSE_S = 10.0
 HAND_OVER_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 120.0
 """A busy machine may take long to load a worker's libraries."""
+MOST_REPORT_BYTES = 4096
 READY = b"ready"
 """The worker's message once it serves; any other message is an error."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a worker has.
+
+    Attributes:
+        clients: connected, or on their way to it; without those that only watch.
+        total_bytes: device memory for clients.
+        free_bytes: the part of it that none holds.
+    """
+
+    clients: int
+    total_bytes: int
+    free_bytes: int
 
 
 class WorkerProcess:
@@ -61,6 +81,27 @@ class WorkerProcess:
         self._closed = False
         self._failure: str | None = None  # the reason why the device cannot be opened
         self._last_end = ""
+        self._expected = 0  # clients that will be passed to it
+        self._handed_over = 0  # to this process, without those that only watch
+        self._report = LoadReport(taken=0, clients=0, total_bytes=MOST_BYTES, used_bytes=0)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be given clients, as far as is known."""
+        return self._failure is None
+
+    @property
+    def load(self) -> Load:
+        """What it has, with the clients that it has not seen yet."""
+        with self._changed:
+            said = self._report
+            coming = self._expected + max(self._handed_over - said.taken, 0)
+            return Load(said.clients + coming, said.total_bytes, said.total_bytes - said.used_bytes)
+
+    def expect(self, clients: int = 1) -> None:
+        """So many more clients will be passed to it, and count from now on; less than 0: they do not come."""
+        with self._changed:
+            self._expected += clients
 
     @property
     def pid(self) -> int | None:
@@ -82,8 +123,13 @@ class WorkerProcess:
         self._install(process, ours)
         threading.Thread(target=self._keep, name=f"keeper of {self.device}", daemon=True).start()
 
-    def hand_over(self, connection: socket.socket, grant: bytes) -> None:
+    def hand_over(self, connection: socket.socket, grant: bytes, *, is_expected: bool = False) -> None:
         """Passes a client to the worker; waits for one to be started.
+
+        Args:
+            connection: of the client, and of the caller, too.
+            grant: the message about it.
+            is_expected: whether it has been counted by :meth:`expect`, which ends here.
 
         Raises:
             DaemonGoneError: the server ends.
@@ -92,17 +138,30 @@ class WorkerProcess:
             OSError: it has just ended, or accepts no client.
         """
         with self._changed:
-            self._changed.wait_for(lambda: self._socket or self._closed or self._failure, HAND_OVER_TIMEOUT_S)
-            if self._closed:
-                raise DaemonGoneError(f"the server of {self.device} ends")
-            if self._failure is not None:
-                raise DeviceLostError(_no_device(self.device, self._failure))
-            if self._socket is None:
-                why = f"the last one ended ({self._last_end}); the server's log says more"
-                raise WorkerLostError(f"{self.device} has no worker: {why}")
-            ours = self._socket.dup()  # another thread may close it, and its number may be reused
-        with ours:  # a worker that hangs accepts nothing, and the lock must stay available for ending it
-            socket.send_fds(ours, [grant], [connection.fileno()])
+            try:
+                ours = self._present_socket()
+                self._handed_over += is_expected
+            finally:
+                self._expected -= is_expected
+        try:
+            with ours:  # a worker that hangs accepts nothing, and the lock must stay available for ending it
+                socket.send_fds(ours, [grant], [connection.fileno()])
+        except OSError:
+            with self._changed:
+                self._handed_over -= is_expected
+            raise
+
+    def _present_socket(self) -> socket.socket:
+        """A copy, since another thread may close it, and its number may be reused."""
+        self._changed.wait_for(lambda: self._socket or self._closed or self._failure, HAND_OVER_TIMEOUT_S)
+        if self._closed:
+            raise DaemonGoneError(f"the server of {self.device} ends")
+        if self._failure is not None:
+            raise DeviceLostError(_no_device(self.device, self._failure))
+        if self._socket is None:
+            why = f"the last one ended ({self._last_end}); the server's log says more"
+            raise WorkerLostError(f"{self.device} has no worker: {why}")
+        return self._socket.dup()
 
     def close(self) -> None:
         """Ends the process."""
@@ -138,9 +197,34 @@ class WorkerProcess:
             self._process = process
             self._socket = None if self._closed else ours
             self._failure = None
+            self._handed_over = 0
+            self._report = self._report.model_copy(update={"taken": 0, "clients": 0, "used_bytes": 0})
+            reports = self._socket.dup() if self._socket is not None else None
             self._changed.notify_all()
+        if reports is not None:
+            threading.Thread(target=self._hear, args=[reports], name=f"load of {self.device}", daemon=True).start()
         if self._closed:
             _end(process)
+
+    def _hear(self, reports: socket.socket) -> None:
+        """Reads what this process of the worker says of its load, until it ends."""
+        with reports:
+            while True:
+                try:
+                    said = reports.recv(MOST_REPORT_BYTES)
+                except TimeoutError:  # it has had nothing to say
+                    continue
+                except OSError:
+                    return
+                if not said:
+                    return
+                try:
+                    report = checked(unpacked(said), LoadReport)
+                except (ProtocolError, ValueError):
+                    LOG.exception("the worker's message is not a report")
+                    continue
+                with self._changed:
+                    self._report = report
 
     def _keep(self) -> None:
         pause_s = 0.0

@@ -14,9 +14,17 @@ COPY = "copy"
 """Name of a slice that runs no kernel."""
 
 
-def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, until_ns: int) -> bytes:
-    """The trace file. Times count from ``since_ns``; slices are cut at the window's ends."""
-    trace = HistoryTrace(device, since_ns, until_ns)
+def history_trace(device: str, past: Past, looks: list[Look], window_ns: tuple[int, int], part: int = 0) -> bytes:
+    """The trace file. Times count from the begin of the window; slices are cut at its ends.
+
+    Args:
+        device: name of the device.
+        past: of its session.
+        looks: snapshots of the worker.
+        window_ns: begin and end.
+        part: of a trace of several devices, counted from 1, which are written one after the other.
+    """
+    trace = HistoryTrace(device, *window_ns, part)
     trace.add_memory(looks)
     trace.add_policies(looks)
     everything: list[PastJob | PastQuota | PastHold] = [*past.jobs, *past.quotas, *past.holds]
@@ -36,9 +44,11 @@ def history_trace(device: str, past: Past, looks: list[Look], since_ns: int, unt
 class HistoryTrace(TracePackets):
     """The packets of a trace."""
 
-    def __init__(self, device: str, since_ns: int, until_ns: int) -> None:
-        super().__init__(since_ns=since_ns)
-        self._server = self._process(1, "server")
+    def __init__(self, device: str, since_ns: int, until_ns: int, part: int) -> None:
+        super().__init__(since_ns=since_ns, part=part)
+        self._first_pid = part << 20
+        self._of_device = f" on {device}" if part else ""
+        self._server = self._process(self._first_pid + 1, f"server{self._of_device}")
         track = self._track("device", self._server)
         for time_ns in (since_ns, until_ns):  # a reader takes the last event for the end
             self._instant(track, time_ns, device)
@@ -57,7 +67,7 @@ class HistoryTrace(TracePackets):
 
     def add_application(self, name: str) -> int:
         """Adds an application's track, which groups its other tracks."""
-        return self._process(100 + len(self._tracks), name)
+        return self._process(self._first_pid + 100 + len(self._tracks), name + self._of_device)
 
     def add_running(self, process: int, jobs: list[PastJob]) -> None:
         """Adds running jobs, from the first block to the end: one at a time."""

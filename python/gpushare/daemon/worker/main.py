@@ -15,7 +15,8 @@ from gpushare.daemon.descriptors import permit_many
 from gpushare.daemon.logs import log_to_stderr
 from gpushare.daemon.protocol.limits import MOST_MESSAGE_BYTES
 from gpushare.daemon.protocol.wire import unpacked
-from gpushare.daemon.settings import PROGRAMS, Settings
+from gpushare.daemon.served_devices import is_programs, opened_as
+from gpushare.daemon.settings import Settings
 from gpushare.daemon.supervisor.worker_process import READY
 from gpushare.daemon.worker.history import keep_looking, look_at
 from gpushare.daemon.worker.kernel_session import KernelSession
@@ -32,9 +33,9 @@ EXIT_NO_DEVICE = 72
 
 def open_session(device: str, policy: str, ordering: str) -> ServedSession:
     """What the worker's clients share."""
-    if device == PROGRAMS:
+    if is_programs(device):
         return ServedPrograms(policy, ordering)
-    return KernelSession(device, policy, ordering)
+    return KernelSession(opened_as(device), policy, ordering)
 
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:
@@ -55,7 +56,7 @@ def main(descriptor: int, open_session: OpenSession = open_session) -> None:
         os._exit(EXIT_NO_DEVICE)
     _say(supervisor, READY)
     keep_looking(worker.history, lambda: look_at(worker))
-    if worker.device != PROGRAMS:  # a program that blocks holds up no other one for good
+    if not is_programs(worker.device):  # a program that blocks holds up no other one for good
         watch(worker)
     LOG.info("%s is served under policy %s, ordering %s", worker.device, worker.policy, settings.ordering)
     worker.serve(supervisor)

@@ -181,6 +181,7 @@ class ServedClient:
             "v": PROTOCOL_VERSION,
             "client": self.number,
             "device": self.worker.device,
+            "devices": self.grant.devices,
             "policy": self.worker.policy,
             "highest_priority": self.grant.highest_priority,
             "memory_bytes": self.grant.memory_bytes,

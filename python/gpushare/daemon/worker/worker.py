@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any
 
 from gpushare import _core
@@ -21,7 +22,7 @@ from gpushare._core import DeviceError, PolicyError
 from gpushare.checks import MOST_BYTES
 from gpushare.daemon.compiling.compilations import Compilations
 from gpushare.daemon.errors import ProtocolError, RefusedError, as_message
-from gpushare.daemon.protocol.grant import Grant
+from gpushare.daemon.protocol.grant import Grant, LoadReport
 from gpushare.daemon.protocol.limits import MOST_MESSAGE_BYTES, MOST_SHARE_OF_HISTORIES
 from gpushare.daemon.protocol.wire import Channel, close_all, unpacked
 from gpushare.daemon.settings import Settings
@@ -29,6 +30,7 @@ from gpushare.daemon.worker.alone_times import AloneTimes
 from gpushare.daemon.worker.history import History, look_at
 from gpushare.daemon.worker.job_pools import JobPools
 from gpushare.daemon.worker.limited_share import LimitedShare
+from gpushare.daemon.worker.load_reports import keep_reporting
 from gpushare.daemon.worker.memory_accounts import MemoryAccounts
 from gpushare.daemon.worker.metrics import JobMetrics
 from gpushare.daemon.worker.pinning import Pinning
@@ -87,6 +89,7 @@ class Worker:
         self._histories: dict[str, LimitedShare] = {}
         self._clients: dict[int, ServedClient] = {}
         self._next_client = 1
+        self._taken = 0
         self._lock = threading.Lock()
         self._ending = threading.Lock()
 
@@ -106,8 +109,19 @@ class Worker:
         pace = self._histories.setdefault(client.grant.user, LimitedShare())
         return pace.turn(MOST_SHARE_OF_HISTORIES / len(users), client.is_gone)
 
+    def _load(self) -> LoadReport:
+        """What the supervisor places clients by."""
+        with self._lock:
+            clients = sum(not each.grant.watches for each in self._clients.values())
+            taken = self._taken
+        return LoadReport(
+            taken=taken, clients=clients, total_bytes=self.accounts.total_bytes, used_bytes=self.accounts.used_bytes
+        )
+
     def serve(self, supervisor: socket.socket) -> None:
         """Accepts clients until the supervisor ends."""
+        reporting = partial(keep_reporting, supervisor, self._load)
+        threading.Thread(target=reporting, name="load", daemon=True).start()
         for work in (self._release, self._drop_gone, self._heed_session):
             threading.Thread(target=work, name=work.__name__, daemon=True).start()
         while True:
@@ -143,6 +157,7 @@ class Worker:
 
     def _added(self, channel: Channel, grant: Grant) -> ServedClient:
         with self._lock:
+            self._taken += not grant.watches
             self._require_place(grant.user)
             try:
                 client = ServedClient(self, self._next_client, channel, grant)

@@ -45,4 +45,4 @@ def trace(client: ServedClient, request: TakeTrace, number: int, _descriptors: l
     since_ns, until_ns = (now_ns - round(seconds * 1e9) for seconds in (request.seconds, request.until_s))
     past = past_of(worker.session, (time.monotonic_ns() - since_ns) / 1e9).until(until_ns)
     looks = worker.history.between(since_ns, until_ns)
-    client.reply_in_file(number, history_trace(worker.device, past, looks, since_ns, until_ns))
+    client.reply_in_file(number, history_trace(worker.device, past, looks, (since_ns, until_ns), request.part))

@@ -173,6 +173,18 @@ def test_jobs_can_be_awaited():
     assert sorted(asyncio.run(main())) == ["a", "b"]
 
 
+def test_jobs_wait_for_jobs_of_other_devices(session):
+    alice, bob = (session.application(name) for name in ("alice", "bob"))
+    first = submit(alice, 100, block_ms=5.0)
+    second = bob.submit(kernel(), grid=1, block=192, after=first)
+    second.result(PATIENCE_S)
+    assert first.done()
+    run = session.finish()
+    assert [each.device for each in (alice, bob)] == [0, 1]
+    ends = run.launches().set_index("application")
+    assert ends.loc["bob", "end_ns"] > ends.loc["alice", "end_ns"]
+
+
 def test_closing_ends_what_runs_on_all_devices():
     with gs.Session(DEVICES, "fifo", place="least-loaded") as session:
         jobs = [submit(session.application(name), 1_000_000) for name in "ab"]

@@ -136,9 +136,11 @@ class SessionDevice(ABC):
 
     Attributes:
         device: what users see of it: it has a ``name`` and a ``description``.
+        shares_clock: whether the sessions of several such devices have the same time.
     """
 
     device: Any
+    shares_clock = False
 
     @property
     def kind(self) -> Hashable:
@@ -146,8 +148,22 @@ class SessionDevice(ABC):
         return self.device.description
 
     @abstractmethod
-    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
-        """A session of the core under this policy, and this ordering."""
+    def open(
+        self, policy: Any, ordering: str, *, keeps_record: bool, beside: SessionDevice | None = None
+    ) -> _core.CoreSession:
+        """A session of the core under this policy, and this ordering.
+
+        Args:
+            policy: as the core takes it.
+            ordering: its name.
+            keeps_record: False for a session that cannot be finished.
+            beside: the first device of the session; None for that one.
+        """
+
+    @property
+    def gpu(self) -> _core.CudaDevice | None:
+        """The GPU, which has streams and events; None for a simulated device."""
+        return None
 
     @abstractmethod
     def array(self, values: Any) -> DeviceArray:

@@ -54,6 +54,20 @@ def with_share(variables: Mapping[str, str], share: float | None) -> dict[str, s
     return {**variables, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
 
 
+def with_urgency(variables: Mapping[str, str], priority: int) -> dict[str, str]:
+    """The variables of a program of this priority: under MPS, blocks of programs with a positive one go first.
+
+    MPS has two classes of programs, which are set when a program starts.
+
+    >>> with_urgency({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe"}, 0)["CUDA_MPS_CLIENT_PRIORITY"]
+    '1'
+    >>> with_urgency({}, 0)
+    {}
+    """
+    has_mps = MPS_VARIABLES[0] in variables
+    return {**variables, "CUDA_MPS_CLIENT_PRIORITY": "0" if priority > 0 else "1"} if has_mps else dict(variables)
+
+
 class Attachment:
     """A connection, from the first attempt until it is closed.
 
@@ -109,7 +123,9 @@ class Attachment:
         try:
             application = link.request("application", **self._application)
             attached = link.request("program", self._page.descriptor, application=application)
-            self.environment = permitted_variables(attached.get("environment"))
+            self.environment = with_urgency(
+                permitted_variables(attached.get("environment")), self._application.get("priority") or 0
+            )
             if self._gpus == "":  # it is to have no GPU
                 self.environment.pop(VISIBLE, None)
             self._gpus = self.environment.get(VISIBLE, self._gpus)  # it stays there, also with the next server

@@ -12,6 +12,7 @@ from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.backends.choice import backend_named
 from gpushare.model.devices import DeviceName
 from gpushare.policy import Policy, own_policy
+from gpushare.session.dependencies import Dependencies
 from gpushare.session.job_watcher import JobWatcher
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class SessionPart:
         on: the device.
         core: the core's session there.
         watcher: settles its jobs.
+        dependencies: what its jobs wait for.
         offset_ns: the time of the first device's session when that of this one was 0.
     """
 
@@ -37,6 +39,7 @@ class SessionPart:
         self.on = on
         self.core = core
         self.watcher = JobWatcher(core)
+        self.dependencies = Dependencies(core, on.gpu)
         self.offset_ns = 0
 
 
@@ -63,13 +66,14 @@ class SessionDevices:
         try:
             for number, on in enumerate(devices):
                 own = policy if number == 0 else own_policy(policy)
-                core = on.open(own, ordering, keeps_record=keeps_record)
+                core = on.open(own, ordering, keeps_record=keeps_record, beside=devices[0] if number else None)
                 self.parts.append(SessionPart(number, on, core))
         except BaseException:
             self.close()
             raise
         for part in self.parts[1:]:
-            part.offset_ns = self._offset_of(part)
+            if not part.on.shares_clock:
+                part.offset_ns = self._offset_of(part)
 
     def _offset_of(self, part: SessionPart) -> int:
         before = self.parts[0].core.status().now_ns
@@ -168,6 +172,7 @@ class SessionDevices:
     def release(self) -> None:
         """After the end: releases devices that have failed, and copies of variables."""
         for each in self.parts:
+            each.dependencies.close()
             each.on.check()
             each.on.forget()
 

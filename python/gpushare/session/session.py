@@ -25,6 +25,7 @@ from gpushare.policy import Policy, own_policy, policy_name, require_open_orderi
 from gpushare.results.run import Run
 from gpushare.session.api import FINISHED, SessionApi, Unopened
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
+from gpushare.session.dependencies import NOTHING, things_in
 from gpushare.session.devices import SessionDevices
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
@@ -278,6 +279,10 @@ class Session(SessionApi):
         except KeyboardInterrupt:
             self._finished = False  # the session goes on until it is closed
             raise
+        for each in busy:
+            failed = each._part.dependencies.failed if each._part else set()
+            abandoned = {place for number, place in each._held.items() if number in failed}
+            each._launches = [launch for place, launch in enumerate(each._launches) if place not in abandoned]
         try:
             workload, alone = begun_work(busy, done, record, self._alone_ns)
         finally:
@@ -319,8 +324,10 @@ class Session(SessionApi):
         self,
         application: SessionApplication,
         launch: Launched,
+        after: Any,
     ) -> Job:
         self._require_open()
+        things = things_in(after, self._devices.parts[0].on.gpu) if after is not NOTHING else []
         kernel, grid, block, args, shared_bytes = launch
         if not isinstance(args, list | tuple):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
@@ -330,11 +337,16 @@ class Session(SessionApi):
             self._require_open()
             number = application._register(part.core, submitted.core)
             # Both steps under one lock, so that the list has the order of the job numbers.
-            job_number = part.core.submit(number, submitted.core, submitted.program)
+            job_number = part.core.submit(number, submitted.core, submitted.program, len(things) > 0)
             if self._keeps_record:
+                if things:
+                    application._held[job_number] = len(application._launches)
                 application._launches.append(submitted)
-        job = Job(part, job_number, f"{kernel.name!r} of {application.name!r}", args)
+        # Whatever the job waits for must exist as long as the driver may be asked about it.
+        job = Job(part, job_number, f"{kernel.name!r} of {application.name!r}", [args, after])
         self._jobs.add(job)
+        if things:
+            part.dependencies.hold(job_number, things)
         return job
 
     def _part_for(

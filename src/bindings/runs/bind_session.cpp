@@ -122,11 +122,11 @@ int add(Session& session, Application application, const Launch& first) {
   return static_cast<int>(session.add(std::move(application), first));
 }
 
-JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program) {
+JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program, bool is_held) {
   std::shared_ptr<const DeviceCode> code;
   if (program != nullptr) code = std::make_shared<cuda::SubmittedCode>(program->operations.front());
   const py::gil_scoped_release no_gil;
-  return session.submit(static_cast<ApplicationId>(application), launch, std::move(code));
+  return session.submit(static_cast<ApplicationId>(application), launch, std::move(code), is_held);
 }
 
 void set_priority(Session& session, int application, int priority) {
@@ -179,13 +179,14 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
            }),
            py::arg("device"), py::arg("policy"), py::arg("keeps_record") = true, py::arg("ordering") = "arrival",
            py::arg("estimates") = py::none(), "An ordering estimates times for the device `estimates`.")
-      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed, double speed,
-                       bool keeps_record, const std::string& ordering) {
-             return open_session(realtime_device(device, seed, speed), policy, keeps_record, ordering, std::nullopt);
+      .def(py::init([](const Device& device, const py::object& policy, std::uint64_t seed,
+                       std::shared_ptr<SimulatedClock> clock, bool keeps_record, const std::string& ordering) {
+             return open_session(realtime_device(device, seed, std::move(clock)), policy, keeps_record, ordering,
+                                 std::nullopt);
            }),
-           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("speed"), py::arg("keeps_record") = true,
+           py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("clock"), py::arg("keeps_record") = true,
            py::arg("ordering") = "arrival",
-           "On a simulated device; `speed`: seconds of it in one of the wall clock's.");
+           "On a simulated device, which has the time of this clock.");
 }
 
 }  // namespace
@@ -196,6 +197,9 @@ void bind_session(py::module_& module) {
       "require_runnable", [](const Device& device, const Launch& launch) { require_runnable(launch, device); },
       py::arg("device"), py::arg("launch"), "Throws InvalidInput for a launch of which no block fits an SM.");
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
+  py::class_<SimulatedClock, std::shared_ptr<SimulatedClock>>(module, "SimulatedClock",
+                                                              "The time of simulated devices.")
+      .def(py::init<double>(), py::arg("speed"), "`speed`: seconds of it in one of the wall clock's.");
   py::class_<Session, SessionPtr> session(module, "CoreSession", "An open run on a device, in a separate thread.");
   bind_opening(session);
   session
@@ -203,8 +207,9 @@ void bind_session(py::module_& module) {
            "An application without operations arrives; returns its number. Throws InvalidInput where its first launch "
            "cannot run, or misses the deadline or the latency bound even alone, by its profile.")
       .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
+           py::arg("is_held") = false,
            "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
-           "the job.")
+           "the job. One that is held waits for HeldJobs.")
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
       .def("watch", &Session::watch, py::arg("job"), no_gil, "await_watched() returns this job once it is over.")
       .def("await_watched", &Session::await_watched, no_gil,

@@ -20,22 +20,16 @@ Time last_before(Time time) { return Time(Duration(std::llrint(std::floor(std::n
 
 }  // namespace
 
-RealtimeSimulatedGpu::RealtimeSimulatedGpu(const Device& device, std::uint64_t seed, double speed)
-    : gpu_(device, seed), speed_(speed), anchor_(Clock::now()) {
-  require(speed > 0, "the speed of a simulated device must be above 0");
-}
+Time RealtimeSimulatedGpu::clock_time() const { return clock_->now(latest_time); }
 
-Time RealtimeSimulatedGpu::clock_time() const {
-  const auto elapsed = std::chrono::duration_cast<Duration>(Clock::now() - anchor_);
-  const double time = nanoseconds(virtual_anchor_) + nanoseconds(elapsed) * speed_;
-  return Time(Duration(std::llrint(std::min(time, nanoseconds(latest_time)))));
-}
-
-/// Never beyond what has been reported.
+/// Never beyond what has been reported, and never back.
 Time RealtimeSimulatedGpu::now() const {
-  if (!is_settled_) return gpu_.now();
-  const Time time = clock_time();
-  return std::max(gpu_.now(), next_change_ ? std::min(time, last_before(*next_change_)) : time);
+  Time time = gpu_.now();
+  if (is_settled_) {
+    const Time told = std::max(latest_, clock_time());
+    time = std::max(time, next_change_ ? std::min(told, last_before(*next_change_)) : told);
+  }
+  return latest_ = std::max(latest_, time);
 }
 
 void RealtimeSimulatedGpu::catch_up() {
@@ -83,17 +77,17 @@ std::optional<Event> RealtimeSimulatedGpu::next_event(std::optional<Time> deadli
 
 /// A longer delay than that of a wake-up is not made up for.
 void RealtimeSimulatedGpu::read_clock() {
-  horizon_ = clock_time();
+  horizon_ = std::max(clock_time(), gpu_.now());
   require(horizon_ < latest_time, "a session on a simulated device lasts for 200 years of its time: open another one");
   const std::optional<Time> due = is_settled_ ? next_change_ : gpu_.now();
-  if (!due || nanoseconds(horizon_ - *due) <= nanoseconds(most_delay) * speed_) return;
-  virtual_anchor_ -= horizon_ - *due;
+  if (!due || nanoseconds(horizon_ - *due) <= nanoseconds(most_delay) * clock_->speed()) return;
+  clock_->forget(horizon_ - *due);
   horizon_ = *due;
 }
 
 /// At most for a second, or until wake().
 void RealtimeSimulatedGpu::sleep_until(Time time) {
-  const double wait_ns = std::min(nanoseconds(time - clock_time()) / speed_, 1e9);
+  const double wait_ns = std::min(nanoseconds(time - clock_time()) / clock_->speed(), 1e9);
   if (wait_ns <= 0) return;
   std::unique_lock lock(mutex_);
   wakes_.wait_for(lock, Duration(std::llrint(std::ceil(wait_ns))), [this] { return woken_.load(); });
@@ -114,6 +108,12 @@ std::vector<BegunOperation> RealtimeSimulatedGpu::begun() const {
 LiveDevice realtime_device(const Device& device, std::uint64_t seed, double speed) {
   return {.description = std::make_shared<const Device>(device),
           .open = [device, seed, speed] { return std::make_unique<RealtimeSimulatedGpu>(device, seed, speed); }};
+}
+
+LiveDevice realtime_device(const Device& device, std::uint64_t seed, std::shared_ptr<SimulatedClock> clock) {
+  return {.description = std::make_shared<const Device>(device), .open = [device, seed, clock = std::move(clock)] {
+            return std::make_unique<RealtimeSimulatedGpu>(device, seed, clock);
+          }};
 }
 
 }  // namespace gpushare

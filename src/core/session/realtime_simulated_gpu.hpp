@@ -8,11 +8,12 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 
 #include "core/session/live_gpu.hpp"
+#include "core/session/simulated_clock.hpp"
 #include "core/simulation/simulated_gpu.hpp"
 
 namespace gpushare {
@@ -20,7 +21,10 @@ namespace gpushare {
 class RealtimeSimulatedGpu final : public LiveGpu {
  public:
   /// `speed`: seconds of virtual time in one of the wall clock's.
-  RealtimeSimulatedGpu(const Device& device, std::uint64_t seed, double speed);
+  RealtimeSimulatedGpu(const Device& device, std::uint64_t seed, double speed)
+      : RealtimeSimulatedGpu(device, seed, std::make_shared<SimulatedClock>(speed)) {}
+  RealtimeSimulatedGpu(const Device& device, std::uint64_t seed, std::shared_ptr<SimulatedClock> clock)
+      : gpu_(device, seed), clock_(std::move(clock)) {}
 
   const Device& device() const override { return gpu_.device(); }
   void submit(const Submission& submission) override;
@@ -39,8 +43,6 @@ class RealtimeSimulatedGpu final : public LiveGpu {
   [[noreturn]] void fail(const std::string& message) const override { throw DeviceError(message); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   Time clock_time() const;
   /// Advances virtual time as far as it can by itself.
   void catch_up();
@@ -49,10 +51,9 @@ class RealtimeSimulatedGpu final : public LiveGpu {
   bool was_woken() { return woken_.exchange(false, std::memory_order_acq_rel); }
 
   SimulatedGpu gpu_;
-  double speed_;
-  Clock::time_point anchor_;  // on the wall clock, and
-  Time virtual_anchor_{};     // the time of the run then
-  Time horizon_{};            // the clock's time when it was last read
+  std::shared_ptr<SimulatedClock> clock_;
+  mutable Time latest_{};  // that now() has told
+  Time horizon_{};         // the clock's time when it was last read
   int events_since_clock_ = 0;
   bool is_settled_ = true;             // all up to gpu_.now() has been reported, and
   std::optional<Time> next_change_{};  // nothing happens by itself before that
@@ -63,5 +64,7 @@ class RealtimeSimulatedGpu final : public LiveGpu {
 
 /// A simulated device to open sessions on.
 LiveDevice realtime_device(const Device& device, std::uint64_t seed, double speed);
+/// One of several, which have the time of this clock.
+LiveDevice realtime_device(const Device& device, std::uint64_t seed, std::shared_ptr<SimulatedClock> clock);
 
 }  // namespace gpushare

@@ -134,6 +134,13 @@ Trace merged_trace(const std::vector<OfDevice<SessionRecord>>& records, const st
   }
 }
 
+template <typename Part>
+Time latest(const std::vector<OfDevice<Part>>& parts) {
+  Time now{};
+  for (const OfDevice<Part>& each : parts) now = std::max(now, each.part.now + each.offset);
+  return now;
+}
+
 template <typename Entry>
 void append(std::vector<Entry>& all, std::vector<Entry> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -157,7 +164,7 @@ SessionRecord merged(std::vector<OfDevice<SessionRecord>> records, const std::ve
 }
 
 SessionStatus merged(std::vector<OfDevice<SessionStatus>> parts) {
-  SessionStatus all{.now = parts.front().part.now + parts.front().offset};
+  SessionStatus all{.now = latest(parts)};
   for (std::size_t device = 0; device < parts.size(); ++device) {
     for (ApplicationStatus& each : parts[device].part.applications) each.device = static_cast<DeviceId>(device);
     append(all.applications, std::move(parts[device].part.applications));
@@ -167,7 +174,7 @@ SessionStatus merged(std::vector<OfDevice<SessionStatus>> parts) {
 }
 
 SessionPast merged(std::vector<OfDevice<SessionPast>> parts) {
-  SessionPast all{.now = parts.front().part.now + parts.front().offset};
+  SessionPast all{.now = latest(parts)};
   for (auto& [part, offset] : parts) {
     for (PastOperation& each : part.operations) {
       each.submitted += offset;

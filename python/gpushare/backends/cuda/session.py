@@ -57,10 +57,17 @@ class GpuInSession(SessionDevice):
         """The driver describes each GPU anew."""
         return self.device.core.architecture, self.device.description.name, self.device.description.sms
 
-    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
+    def open(
+        self, policy: Any, ordering: str, *, keeps_record: bool, beside: SessionDevice | None = None
+    ) -> _core.CoreSession:
         """Opens a session of the core under this policy and this ordering."""
         estimates = estimates_for(self.device, ordering)
         return _core.CoreSession(self.device.core, policy, keeps_record, ordering, estimates)
+
+    @property
+    def gpu(self) -> _core.CudaDevice:
+        """The GPU."""
+        return self.device.core
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values on the device."""

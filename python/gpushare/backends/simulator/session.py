@@ -70,15 +70,21 @@ class SimulatedDevice:
 class SimulatorInSession(SessionDevice):
     """A simulated device, for sessions."""
 
+    shares_clock = True
+
     def __init__(self, name: str, description: Device, speed: float) -> None:
         self.device = SimulatedDevice(name, description)
-        self._speed = number("speed", speed, *SPEEDS)
+        self._clock = _core.SimulatedClock(number("speed", speed, *SPEEDS))
         self._memory = HostAllocator()
         self._shapes = LaunchShapes(self._shape)
 
-    def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
-        """Opens a session of the core under this policy and this ordering."""
-        return _core.CoreSession(self.device.description, policy, 0, self._speed, keeps_record, ordering)
+    def open(
+        self, policy: Any, ordering: str, *, keeps_record: bool, beside: SessionDevice | None = None
+    ) -> _core.CoreSession:
+        """Opens a session of the core under this policy and this ordering; all devices have the time of one clock."""
+        if isinstance(beside, SimulatorInSession):
+            self._clock = beside._clock
+        return _core.CoreSession(self.device.description, policy, 0, self._clock, keeps_record, ordering)
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values in host memory."""

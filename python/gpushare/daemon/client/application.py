@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpushare._core import Cancelled
+from gpushare._core import Cancelled, InvalidInput
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.checks import whole
 from gpushare.daemon.client.job import DaemonJob
@@ -80,6 +80,7 @@ class DaemonApplication:
         block: int | Extent | None = None,
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
+        after: Any = (),
         idempotent: bool = False,
     ) -> DaemonJob:
         """Submits a launch and returns at once.
@@ -94,6 +95,7 @@ class DaemonApplication:
             shared_bytes: dynamic shared memory per block.
             idempotent: the launch may be repeated, and is if the worker ends before the launch does and all its arrays
                 are durable.
+            after: nothing: only jobs of a session in this process can wait for something else.
 
         Raises:
             InvalidInput: an argument, the grid or the block is not valid; the message names it.
@@ -103,6 +105,11 @@ class DaemonApplication:
         """
         if self._cancelled:
             raise Cancelled(f"application {self.name!r} has been cancelled")
+        if not isinstance(after, list | tuple) or after:
+            raise InvalidInput(
+                "after= is for jobs of a session in this process: for a job of a server, wait first, "
+                "for example by result() or torch.cuda.synchronize()"
+            )
         parts = launched(kernel, blocks, grid, block, args, shared_bytes)
         return self._session._submit(self, parts, idempotent)
 

@@ -2,11 +2,11 @@
 """Sweeps on Dask and Ray, on a cluster of two nodes each: the same bytes as here, whoever makes the runs."""
 
 import os
-import pathlib
 from concurrent.futures import Executor, ThreadPoolExecutor
 
 import pytest
 import travelling_policies as policies
+from clusters import for_workers, ray_with_two_nodes
 
 import gpushare as gs
 
@@ -16,25 +16,18 @@ pytestmark = [
     pytest.mark.xdist_group("clusters"),
 ]
 
-HERE = str(pathlib.Path(__file__).parent)
 CHOSEN = ["fifo", "srtf"]
-
-
-def path_of_workers():
-    return os.pathsep.join([HERE, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 @pytest.fixture(scope="module")
 def dask():
     """An executor, and what tells one node from another."""
     distributed = pytest.importorskip("distributed")
-    os_environment = pytest.MonkeyPatch()
-    os_environment.setenv("PYTHONPATH", path_of_workers())
     with (
+        for_workers(),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        os_environment.undo()
         yield client.get_executor(pure=False), lambda: os.getpid()
 
 
@@ -50,21 +43,8 @@ class RayExecutor(Executor):
 
 @pytest.fixture(scope="module")
 def ray():
-    ray = pytest.importorskip("ray")
-    from ray.cluster_utils import Cluster
-
-    os_environment = pytest.MonkeyPatch()
-    os_environment.setenv("PYTHONPATH", path_of_workers())
-    os_environment.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    try:
-        cluster.add_node(num_cpus=1)
-        ray.init(address=cluster.address, logging_level="ERROR", log_to_driver=False)
+    with ray_with_two_nodes() as ray:
         yield RayExecutor(ray), lambda: ray.get_runtime_context().get_node_id()
-    finally:
-        ray.shutdown()
-        cluster.shutdown()
-        os_environment.undo()
 
 
 @pytest.fixture(params=["dask", "ray"])

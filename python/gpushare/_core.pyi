@@ -99,6 +99,7 @@ __all__: list[str] = [
     "SharedDeviceMemory",
     "SharedMemory",
     "SimpleSlicing",
+    "SimulatedClock",
     "SmCapacity",
     "State",
     "TURNAROUND_BOUNDS_NS",
@@ -147,7 +148,7 @@ __all__: list[str] = [
     "partition_rates",
     "pci_bus_id",
     "percentile",
-    "place_application",
+    "place_applications",
     "placement_options",
     "placements",
     "policies",
@@ -1572,6 +1573,15 @@ class SessionStatus:
     @property
     def now_ns(self) -> int: ...
 
+class SimulatedClock:
+    """
+    The time of simulated devices.
+    """
+    def __init__(self, speed: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        `speed`: seconds of it in one of the wall clock's.
+        """
+
 class CoreSession:
     """
     An open run on a device, in a separate thread.
@@ -1594,12 +1604,12 @@ class CoreSession:
         device: Device,
         policy: typing.Any,
         seed: typing.SupportsInt | typing.SupportsIndex,
-        speed: typing.SupportsFloat | typing.SupportsIndex,
+        clock: SimulatedClock,
         keeps_record: bool = True,
         ordering: str = "arrival",
     ) -> None:
         """
-        On a simulated device; `speed`: seconds of it in one of the wall clock's.
+        On a simulated device, which has the time of this clock.
         """
     def add(self, application: Application, first: Launch) -> int:
         """
@@ -2879,7 +2889,7 @@ def percentile(
     values: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],
     ratio: typing.SupportsFloat | typing.SupportsIndex,
 ) -> float: ...
-def place_application(
+def place_applications(
     devices: collections.abc.Sequence[Device],
     applications: collections.abc.Sequence[
         tuple[
@@ -2890,9 +2900,9 @@ def place_application(
         ]
     ],
     place: str,
-) -> int:
+) -> list[int]:
     """
-    The number of a device for the last of the applications. Each has a name, bytes of memory, the number of its device or None, and its first launch on each device (None: cannot run) or nothing. Throws InvalidInput where no device has room for it.
+    The numbers of the applications' devices. Each has a name, bytes of memory, the number of its device, where it stays, or None, and its first launch on each device (None: cannot run) or nothing. Throws InvalidInput where no device has room for one.
     """
 
 def placement_options(name: str) -> list[...]:

@@ -203,6 +203,18 @@ def test_predicted_puts_together_what_needs_different_things():
     assert devices[1] != devices[3]
 
 
+def test_predicted_knows_applications_that_their_arrays_have_placed():
+    with gs.Session("sim:h100*2", "even", place="predicted", keeps_record=False) as session:
+        applications = [session.application(name) for name in "abcd"]
+        for each in applications[:2]:
+            each.zeros(10)
+        for each, name in zip(applications, ("triad", "matrix_product", "triad", "matrix_product"), strict=True):
+            each.submit(gs.Launch.of_suite(name)).result(PATIENCE_S)
+        devices = [each.device for each in applications]
+    assert devices[0] != devices[2]
+    assert devices[1] != devices[3]
+
+
 def test_an_array_goes_to_the_device_of_the_application_that_uses_it_first(session):
     alice, bob = (session.application(name) for name in ("alice", "bob"))
     values = np.arange(1000, dtype=np.float32)

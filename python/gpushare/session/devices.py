@@ -138,8 +138,12 @@ class SessionDevices:
         residencies = [measured.max_residency if measured else first.max_residency for measured in each]
         return replace(first, max_residency=tuple(residencies[device][place] for place, device in enumerate(of)))
 
-    def first_launches(self, launch: Launched | None) -> list[_core.Launch | None]:
+    def first_launches(self, launch: Launched | None, where: SessionPart | None = None) -> list[_core.Launch | None]:
         """The launch as it is on each device, None where it cannot run; nothing where there is no launch.
+
+        Args:
+            launch: as it is submitted.
+            where: the device that will run it, where that is known: others of its kind need not load the kernel.
 
         Raises:
             InvalidInput: it cannot run on any; or a GPU's kernel does not compile.
@@ -149,7 +153,8 @@ class SessionDevices:
         kernel, grid, block, _, shared_bytes = launch
         known: dict[Hashable, _core.Launch | None] = {}
         refusal: InvalidInput | None = None
-        for on in (part.on for part in self.parts):
+        parts = self.parts if where is None else [where, *self.parts]
+        for on in (part.on for part in parts):
             if on.kind in known:
                 continue
             try:

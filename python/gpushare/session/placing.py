@@ -77,6 +77,8 @@ class Placing:
                 self._place_now(application, memories, launch)
             part = application._part
             assert part is not None
+            if launch is not None and not application._needs.first:  # its arrays have placed it
+                application._needs.first = self._devices.first_launches(launch, part)
             for each in memories:
                 if each.part is None:
                     each.go_to(part)
@@ -116,7 +118,8 @@ class Placing:
             if not each._cancelled and each._part is not None
         ]
         own = (application.name, max(application._needs.bytes, added_bytes), None, first)
-        return self._devices.parts[_core.place_application(self._devices.descriptions, [*present, own], self._place)]
+        devices = _core.place_applications(self._devices.descriptions, [*present, own], self._place)
+        return self._devices.parts[devices[-1]]
 
 
 def _elsewhere(application: SessionApplication, part: SessionPart, other: SessionPart) -> str:

@@ -20,7 +20,8 @@ Part merge(std::vector<Part> parts, const std::vector<std::int64_t>& offsets_ns)
 
 using Described = std::tuple<std::string, std::int64_t, std::optional<int>, std::vector<std::optional<Launch>>>;
 
-int place(const std::vector<const Device*>& devices, std::vector<Described> described, const std::string& placement) {
+std::vector<int> place(const std::vector<const Device*>& devices, std::vector<Described> described,
+                       const std::string& placement) {
   require(!devices.empty() && !described.empty(), "a placement needs devices and an application");
   std::vector<LiveApplication> applications;
   for (auto& [name, memory, device, first] : described) {
@@ -31,7 +32,9 @@ int place(const std::vector<const Device*>& devices, std::vector<Described> desc
     each = {.name = std::move(name), .memory = {memory}, .first_launch = std::move(first)};
     if (device) each.device = static_cast<DeviceId>(*device);
   }
-  return static_cast<int>(place_live(devices, applications, placement));
+  std::vector<int> chosen;
+  for (const DeviceId each : place_live(devices, applications, placement)) chosen.push_back(static_cast<int>(each));
+  return chosen;
 }
 
 }  // namespace
@@ -41,10 +44,11 @@ void bind_session_devices(py::module_& module) {
              "The states of sessions, one for each device, as one; offsets as for finish_sessions().");
   module.def("merged_past", &merge<SessionPast>, py::arg("parts"), py::arg("offsets_ns"),
              "The pasts of sessions, one for each device, as one; offsets as for finish_sessions().");
-  module.def("place_application", &place, py::arg("devices"), py::arg("applications"), py::arg("place"),
-             "The number of a device for the last of the applications. Each has a name, bytes of memory, the number of "
-             "its device or None, and its first launch on each device (None: cannot run) or nothing. Throws "
-             "InvalidInput where no device has room for it.");
+  module.def(
+      "place_applications", &place, py::arg("devices"), py::arg("applications"), py::arg("place"),
+      "The numbers of the applications' devices. Each has a name, bytes of memory, the number of its device, where "
+      "it stays, or None, and its first launch on each device (None: cannot run) or nothing. Throws InvalidInput "
+      "where no device has room for one.");
 }
 
 }  // namespace gpushare::bindings

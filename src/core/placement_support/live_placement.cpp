@@ -105,20 +105,26 @@ class Known {
 
 }  // namespace
 
-DeviceId place_live(std::span<const Device* const> devices, std::span<const LiveApplication> applications,
-                    std::string_view placement) {
+std::vector<DeviceId> place_live(std::span<const Device* const> devices, std::span<const LiveApplication> applications,
+                                 std::string_view placement) {
   std::unique_ptr<Placement> decides = make_placement(placement);
-  const LiveApplication& newcomer = applications.back();
   const Known known(devices, applications);
-  const auto last = static_cast<ApplicationId>(applications.size() - 1);
-  require(std::ranges::any_of(known.state().devices,
-                              [&](const PlacementDevice& each) { return each.can_run[index(last)]; }),
-          no_room(newcomer, "none of the devices that can run it has so much"));
+  const auto fits_a_device = [&](std::size_t id) {
+    return std::ranges::any_of(known.state().devices, [id](const PlacementDevice& each) { return each.can_run[id]; });
+  };
+  for (std::size_t id = 0; id < applications.size(); ++id) {
+    require(fits_a_device(id), no_room(applications[id], "none of the devices that can run it has so much"));
+  }
   const bool goes_by_kernels = !placement.starts_with("first-fit");
   if (goes_by_kernels && !std::ranges::all_of(applications, has_profiles)) decides = make_placement("least-loaded");
-  const DeviceId chosen = decides->decide(known.state()).back();
-  require(Room(known.state()).fits(last, chosen),
-          no_room(newcomer, "no device has so much left: free arrays or cancel an application first"));
+  std::vector<DeviceId> chosen = decides->decide(known.state());
+  Room room(known.state());
+  for (std::size_t id = 0; id < applications.size(); ++id) {
+    if (applications[id].device) continue;
+    require(room.fits(static_cast<ApplicationId>(id), chosen[id]),
+            no_room(applications[id], "no device has so much left: free arrays or cancel an application first"));
+    room.take(static_cast<ApplicationId>(id), chosen[id]);
+  }
   return chosen;
 }
 

@@ -21,10 +21,10 @@ struct LiveApplication {
   std::vector<std::optional<Launch>> first_launch{};
 };
 
-/// A device for the last of the applications; the others stay. A placement that goes by kernels gives way to
-/// least-loaded unless all of them have profiles. Throws InvalidInput where no device has room for the application, and
-/// for an unknown placement.
-DeviceId place_live(std::span<const Device* const> devices, std::span<const LiveApplication> applications,
-                    std::string_view placement);
+/// A device for each of the applications; those that have one stay. A placement that goes by kernels gives way to
+/// least-loaded unless all of them have profiles. Throws InvalidInput where no device has room for one, and for an
+/// unknown placement.
+std::vector<DeviceId> place_live(std::span<const Device* const> devices, std::span<const LiveApplication> applications,
+                                 std::string_view placement);
 
 }  // namespace gpushare

@@ -18,6 +18,10 @@ namespace gpushare {
 namespace {
 
 constexpr std::size_t most_for_all_assignments = 8;
+/// Where nothing else decides, applications are spread: launches that are too small to get in one another's way may
+/// grow.
+constexpr double weight_of_spreading = 1e-9;
+
 constexpr double never_fits = -std::numeric_limits<double>::infinity();
 
 /// Which of the present applications, by their places in the state.
@@ -79,7 +83,8 @@ class Predicted : public Placement {
     std::vector<Companion> companions;
     for (const std::size_t place : places) companions.push_back(companions_[device][place]);
     std::ranges::sort(companions, {}, &Companion::application);
-    return company_.worth(state_->devices[device], companions);
+    const auto count = static_cast<double>(companions.size());
+    return company_.worth(state_->devices[device], companions) - weight_of_spreading * count * count;
   }
 
   /// What this device gets done with these applications.

@@ -54,7 +54,7 @@ class Arrivals {
   int place() {
     std::vector<const Device*> devices;
     for (const Device& each : devices_) devices.push_back(&each);
-    applications_.back().device = place_live(devices, applications_, placement_);
+    applications_.back().device = place_live(devices, applications_, placement_).back();
     return static_cast<int>(index(*applications_.back().device));
   }
 
@@ -91,6 +91,12 @@ TEST(LivePlacement, ShortAndLongLaunchesCountAlike) {
   EXPECT_NE(arrivals.come(moving(64'000)), third);
 }
 
+TEST(LivePlacement, WhatIsTooSmallToInterfereIsSpreadAllTheSame) {
+  Arrivals arrivals("predicted");
+  const int first = arrivals.come(issuing(1));
+  EXPECT_NE(arrivals.come(moving(1)), first);
+}
+
 TEST(LivePlacement, PredictedIsLeastLoadedUnlessAllAreProfiled) {
   Arrivals arrivals("predicted");
   Launch unknown = issuing();
@@ -114,6 +120,17 @@ TEST(LivePlacement, RefusesWhatNoDeviceHasRoomFor) {
   full.come(std::nullopt, 60);
   full.come(std::nullopt, 60);
   EXPECT_THROW(full.come(std::nullopt, 50), InvalidInput);
+}
+
+TEST(LivePlacement, SeveralCanComeTogether) {
+  std::vector<Device> devices = small_devices(2, 100);
+  const std::vector<const Device*> both{&devices[0], &devices[1]};
+  std::vector<LiveApplication> applications(3);
+  for (LiveApplication& each : applications) each.memory = {60};
+  EXPECT_THROW(place_live(both, applications, "predicted"), InvalidInput);
+  applications.pop_back();
+  const std::vector<DeviceId> chosen = place_live(both, applications, "predicted");
+  EXPECT_NE(chosen[0], chosen[1]);
 }
 
 TEST(LivePlacement, RefusesAnUnknownPlacement) {

@@ -66,8 +66,9 @@ def _require_one_gpu(name: DeviceName) -> None:
     for each in gpus:
         require(gpus.count(each) == 1, f"device {str(name)!r} names {each!r} twice")
     require(
-        not gpus or len(names) == 1,
-        f"device {str(name)!r}: several devices can be simulated so far, as in 'sim:h100*2'; of GPUs, name one",
+        ALL_GPUS not in map(str, names) and (not gpus or len(names) == 1),
+        f"device {str(name)!r}: of GPUs, name one here; several are for sessions and servers, and several simulated "
+        "devices, as in 'sim:h100*2', for runs, too",
     )
 
 

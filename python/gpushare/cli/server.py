@@ -54,8 +54,16 @@ def _connected(socket: Path | None, device: str | None) -> Iterator[list[DaemonS
     """A connection to each of the devices that the user means."""
     with contextlib.ExitStack() as connections:
         first = connections.enter_context(watching(socket, device))
-        others = [each for each in in_group(device, first.devices_of_server) if each != first.device]
-        yield [first, *(connections.enter_context(watching(socket, each)) for each in others)]
+        sessions = []
+        for name in in_group(device, first.devices_of_server):
+            if name == first.device:
+                sessions.append(first)
+                continue
+            try:
+                sessions.append(connections.enter_context(watching(socket, name)))
+            except ConnectionError as error:  # the others go on
+                remark(str(error))
+        yield sessions
 
 
 @click.command()

@@ -33,8 +33,6 @@ def visible_gpus(*, of_all: bool = False) -> list[str]:
     Args:
         of_all: also of those that ``CUDA_VISIBLE_DEVICES`` hides.
     """
-    if not GPUS_OF_DRIVER.is_dir() and "GPUSHARE_LIBCUDA" not in os.environ:
-        return []
     environment = {name: value for name, value in os.environ.items() if not (of_all and name == VISIBLE)}
     listed = subprocess.run(
         [sys.executable, "-P", "-c", LIST_GPUS], env=environment, capture_output=True, timeout=LIST_TIMEOUT_S,
@@ -112,7 +110,7 @@ def among_gpus(visible: str | None, names: Sequence[str]) -> list[str]:
     """
     if not visible or len(names) < 2:
         return list(names)
-    every = visible_gpus(of_all=True)
+    every = visible_gpus(of_all=VISIBLE in os.environ)
     wanted = [
         uuid
         for text in map(str.strip, visible.split(","))
@@ -155,4 +153,6 @@ def _of_programs() -> list[str]:
 
 def _has_one_gpu() -> bool:
     """Whether the driver need not be asked, which takes a second."""
-    return "GPUSHARE_LIBCUDA" not in os.environ and GPUS_OF_DRIVER.is_dir() and len(os.listdir(GPUS_OF_DRIVER)) < 2
+    if "GPUSHARE_LIBCUDA" in os.environ:
+        return False
+    return not GPUS_OF_DRIVER.is_dir() or len(os.listdir(GPUS_OF_DRIVER)) < 2

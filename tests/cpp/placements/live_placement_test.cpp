@@ -11,22 +11,22 @@ namespace {
 
 using namespace test;
 
-Launch issuing(std::int64_t blocks = 64) {
-  Launch launch = launch_of(blocks, 1000, "issuing");
+Launch computing(std::int64_t blocks = 64) {
+  Launch launch = launch_of(blocks, 1000, "computing");
   launch.kernel.cost.issue = Duration(500);
   return launch;
 }
 
-Launch moving(std::int64_t blocks = 64) {
-  Launch launch = launch_of(blocks, 1000, "moving");
+Launch streaming(std::int64_t blocks = 64) {
+  Launch launch = launch_of(blocks, 1000, "streaming");
   launch.kernel.cost.off_sm = Bytes{500};
   return launch;
 }
 
 /// Applications that come one after the other.
-class Arrivals {
+class LiveArrivals {
  public:
-  explicit Arrivals(std::string placement, std::int64_t memory = 0)
+  explicit LiveArrivals(std::string placement, std::int64_t memory = 0)
       : devices_(small_devices(2, memory)), placement_(std::move(placement)) {
     for (Device& each : devices_) {
       each.sms = 4;
@@ -64,59 +64,59 @@ class Arrivals {
 };
 
 TEST(LivePlacement, FirstFitFillsADeviceBeforeTheNext) {
-  Arrivals arrivals("first-fit", 100);
+  LiveArrivals arrivals("first-fit", 100);
   EXPECT_EQ(arrivals.come(std::nullopt, 60), 0);
   EXPECT_EQ(arrivals.come(std::nullopt, 60), 1);
   EXPECT_EQ(arrivals.come(std::nullopt, 40), 0);
 }
 
 TEST(LivePlacement, LeastLoadedTakesTurnsWhereNothingIsKnown) {
-  Arrivals arrivals("least-loaded");
+  LiveArrivals arrivals("least-loaded");
   for (const int device : {0, 1, 0, 1}) EXPECT_EQ(arrivals.come(std::nullopt), device);
 }
 
 TEST(LivePlacement, PredictedPutsTogetherWhatNeedsDifferentThings) {
-  Arrivals arrivals("predicted");
-  const int first = arrivals.come(issuing());
-  EXPECT_NE(arrivals.come(moving()), first);
-  EXPECT_NE(arrivals.come(issuing()), first);
-  EXPECT_EQ(arrivals.come(moving()), first);
+  LiveArrivals arrivals("predicted");
+  const int first = arrivals.come(computing());
+  EXPECT_NE(arrivals.come(streaming()), first);
+  EXPECT_NE(arrivals.come(computing()), first);
+  EXPECT_EQ(arrivals.come(streaming()), first);
 }
 
 TEST(LivePlacement, ShortAndLongLaunchesCountAlike) {
-  Arrivals arrivals("predicted");
-  const int first = arrivals.come(issuing(64));
-  EXPECT_NE(arrivals.come(issuing(64'000)), first);
-  const int third = arrivals.come(moving(64));
-  EXPECT_NE(arrivals.come(moving(64'000)), third);
+  LiveArrivals arrivals("predicted");
+  const int first = arrivals.come(computing(64));
+  EXPECT_NE(arrivals.come(computing(64'000)), first);
+  const int third = arrivals.come(streaming(64));
+  EXPECT_NE(arrivals.come(streaming(64'000)), third);
 }
 
 TEST(LivePlacement, WhatIsTooSmallToInterfereIsSpreadAllTheSame) {
-  Arrivals arrivals("predicted");
-  const int first = arrivals.come(issuing(1));
-  EXPECT_NE(arrivals.come(moving(1)), first);
+  LiveArrivals arrivals("predicted");
+  const int first = arrivals.come(computing(1));
+  EXPECT_NE(arrivals.come(streaming(1)), first);
 }
 
 TEST(LivePlacement, PredictedIsLeastLoadedUnlessAllAreProfiled) {
-  Arrivals arrivals("predicted");
-  Launch unknown = issuing();
+  LiveArrivals arrivals("predicted");
+  Launch unknown = computing();
   unknown.kernel.is_profiled = false;
   EXPECT_EQ(arrivals.come(unknown), 0);
-  EXPECT_EQ(arrivals.come(issuing()), 1);
-  EXPECT_EQ(arrivals.come(issuing()), 0);
+  EXPECT_EQ(arrivals.come(computing()), 1);
+  EXPECT_EQ(arrivals.come(computing()), 0);
 }
 
 TEST(LivePlacement, GoesWhereItCanRun) {
   for (const char* placement : {"first-fit", "least-loaded", "predicted"}) {
-    Arrivals arrivals(placement);
-    EXPECT_EQ(arrivals.come_for(1, issuing()), 1) << placement;
+    LiveArrivals arrivals(placement);
+    EXPECT_EQ(arrivals.come_for(1, computing()), 1) << placement;
   }
 }
 
 TEST(LivePlacement, RefusesWhatNoDeviceHasRoomFor) {
-  Arrivals arrivals("predicted", 100);
-  EXPECT_THROW(arrivals.come(issuing(), 101), InvalidInput);
-  Arrivals full("least-loaded", 100);
+  LiveArrivals arrivals("predicted", 100);
+  EXPECT_THROW(arrivals.come(computing(), 101), InvalidInput);
+  LiveArrivals full("least-loaded", 100);
   full.come(std::nullopt, 60);
   full.come(std::nullopt, 60);
   EXPECT_THROW(full.come(std::nullopt, 50), InvalidInput);
@@ -134,7 +134,7 @@ TEST(LivePlacement, SeveralCanComeTogether) {
 }
 
 TEST(LivePlacement, RefusesAnUnknownPlacement) {
-  Arrivals arrivals("best");
+  LiveArrivals arrivals("best");
   EXPECT_THROW(arrivals.come(std::nullopt), InvalidInput);
 }
 

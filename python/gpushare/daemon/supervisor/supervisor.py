@@ -202,7 +202,7 @@ class Supervisor:
             names = among_gpus(hello.gpus, names)
         workers = [self._workers[name] for name in names]
         if hello.watches:
-            return workers[0]
+            return next((each for each in workers if each.is_usable), workers[0])
         with self._placing:  # one after the other, so that each counts for the next
             worker = chosen_worker(self._settings.place, workers, hello.memory_bytes)
             worker.expect()

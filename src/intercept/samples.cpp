@@ -20,6 +20,7 @@ struct EventPair {
   KnownLaunch* known = nullptr;
   std::uint64_t first_recorded_at_ns = 0;
   std::uint64_t idle_ns = 0;  ///< the stream's wait for the launch, behind the first event
+  std::uint32_t held = 0;     ///< WorkerWords::go: a kernel may have been evicted in between where it has changed
 };
 
 /// A lower limit for the time of a kernel.
@@ -66,7 +67,7 @@ bool read_pair(const Membership& member, EventPair& pair) {
   float milliseconds = 0;
   const bool is_timed =
       state == CUDA_SUCCESS && call(real.cuEventElapsedTime_v2, &milliseconds, pair.first, pair.last) == CUDA_SUCCESS;
-  if (is_timed && milliseconds >= 0) {
+  if (is_timed && milliseconds >= 0 && pair.held == member.page->workers.go.load(std::memory_order_relaxed)) {
     const auto between_ns = static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6);
     pair.known->add_sample(member, std::max(between_ns, pair.idle_ns + shortest_ns) - pair.idle_ns);
   }
@@ -86,15 +87,6 @@ void read_some(const Membership& member) {
   }
 }
 
-/// The current context, where that is the stream's: events are made in the current one.
-CUcontext context_of(CUstream stream) {
-  CUcontext current = nullptr;
-  CUcontext of_stream = nullptr;
-  if (call(real.cuCtxGetCurrent, &current) != CUDA_SUCCESS) return nullptr;
-  if (call(real.cuStreamGetCtx, stream, &of_stream) != CUDA_SUCCESS) return nullptr;
-  return of_stream == current ? current : nullptr;
-}
-
 }  // namespace
 
 void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream) {
@@ -103,10 +95,11 @@ void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream
   if (!lock.owns_lock()) return;
   const AllowedWhileCapturing allowed;
   read_some(member);
-  const CUcontext context = context_of(stream);
+  const CUcontext context = current_context_of(stream);
   const int taken = context != nullptr ? take_pair(context) : -1;
   if (taken < 0) return;
   pair_of(taken).known = known;
+  pair_of(taken).held = member.page->workers.go.load(std::memory_order_relaxed);
   if (call(real.cuEventRecord, pair_of(taken).first, stream) == CUDA_SUCCESS) {
     pair_ = taken;
     pair_of(taken).first_recorded_at_ns = now_ns();

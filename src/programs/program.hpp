@@ -21,6 +21,7 @@ namespace gpushare::programs {
 struct Work {
   Duration launched{};      ///< since the program came
   Duration under_way{};     ///< the part of it that is not known to have ended
+  Duration stopped{};       ///< the part of `under_way` that a held program's streams have stopped in front of
   Duration beyond_marks{};  ///< the part beyond the mark interval: it has not ended before a mark shows it
   bool is_awaited = false;  ///< a thread of the program waits for it
 };

@@ -152,7 +152,9 @@ void ProgramGpu::poll(Time now) {
 
 void ProgramGpu::poll(Piece& piece, Time now) {
   const Work work = piece.program->poll();
-  if (work.launched != piece.work.launched || work.under_way != piece.work.under_way) piece.changed = now;
+  const bool is_same = work.launched == piece.work.launched && work.under_way == piece.work.under_way;
+  // A program that continues with an evicted kernel has its work under way in front of it.
+  if (!is_same || work.stopped != piece.work.stopped) piece.changed = now;
   piece.work = work;
   const bool is_idle = has_ended_by_prediction(piece, now);
   if (piece.held_since) {
@@ -180,7 +182,7 @@ void ProgramGpu::poll(Piece& piece, Time now) {
 }
 
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
-  const Duration under_way = piece.work.under_way;
+  const Duration under_way = piece.work.under_way - (piece.held_since ? piece.work.stopped : Duration{});
   if (piece.work.is_awaited && under_way > Duration{}) return false;
   const Duration unchanged = now - piece.changed;
   return unchanged >= (piece.work.beyond_marks == Duration{} ? under_way : patience_ratio * under_way);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every launch passes through: the gate, and the counts. In the common case it costs a load of the lease, a
 // lookup, and a few additions.
+#include <mutex>
+
 #include "intercept/calls/captures.hpp"
 #include "intercept/calls/kernels.hpp"
 #include "intercept/gate.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/samples.hpp"
 #include "intercept/waiting.hpp"
+#include "intercept/workers/worker_rounds.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -46,9 +49,25 @@ void fetch_counts(const Membership& member, const KnownLaunch* known, const Stre
   __builtin_prefetch(&record->predicted_ns);
 }
 
-/// `stream` as `named` names it; `launch` makes the launch, and its result is passed on.
+/// The launch itself, or as workers where the program asks for them and the kernel is long.
 template <class Launch>
-CUresult launched(const LaunchedThing& thing, CUstream stream, void* caller, const Launch& launch) {
+CUresult made(const Membership& member, const KnownLaunch* known, const KernelArguments* arguments, StreamWords& words,
+              CUstream stream, const Launch& launch) {
+  if (!makes_workers(&member)) [[likely]]
+    return launch();
+  const std::lock_guard lock(words.launching);
+  if (known != nullptr && arguments != nullptr && is_worth_workers(member, *known)) {
+    const std::optional<CUresult> result = launched_as_workers(member, *known, *arguments, words, stream);
+    if (result) return *result;
+  }
+  return launch();
+}
+
+/// `stream` as `named` names it; `launch` makes the launch, and its result is passed on. `arguments`: nullptr for what
+/// cannot be made as workers.
+template <class Launch>
+CUresult launched(const LaunchedThing& thing, const KernelArguments* arguments, CUstream stream, void* caller,
+                  const Launch& launch) {
   const Membership* member = this_member();
   if (member == nullptr || is_captured(stream)) return launch();
   const std::uint64_t hash = sought_launch(thing);
@@ -60,7 +79,7 @@ CUresult launched(const LaunchedThing& thing, CUstream stream, void* caller, con
   pass_gate(*member, words, stream);
   const bool is_wanted = known != nullptr && is_sampled(*member, *known);
   Sample sample(*member, known, stream, is_wanted);
-  const CUresult result = launch();
+  const CUresult result = made(*member, known, arguments, words, stream, launch);
   if (result != CUDA_SUCCESS) return result;
   sample.ends(stream);
   count_launch(*member, known, words, stream);
@@ -79,6 +98,14 @@ LaunchKind kind_of(const CUlaunchConfig& config) {
     }
   }
   return LaunchKind::Kernel;
+}
+
+/// Are all attributes such that a launch without them is the same?
+bool is_plain(const CUlaunchConfig& config) {
+  for (unsigned index = 0; index < config.numAttrs; ++index) {
+    if (config.attrs[index].id != CU_LAUNCH_ATTRIBUTE_IGNORE) return false;
+  }
+  return true;
 }
 
 LaunchedThing thing_of(const CUlaunchConfig& config, CUfunction function) {
@@ -103,7 +130,8 @@ using namespace gpushare::intercept;
                                   CUstream stream, void** parameters, void** extra) {                                  \
     const LaunchedThing thing{                                                                                         \
         function, LaunchKind::Kernel, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes}};          \
-    return launched(thing, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                            \
+    const KernelArguments arguments{parameters, extra};                                                                \
+    return launched(thing, &arguments, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                \
       return call(real.cuLaunchKernel##suffix, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,            \
                   shared_bytes, stream, parameters, extra);                                                            \
     });                                                                                                                \
@@ -112,20 +140,22 @@ using namespace gpushare::intercept;
                                     void** extra) {                                                                    \
     const auto launch = [&] { return call(real.cuLaunchKernelEx##suffix, config, function, parameters, extra); };      \
     if (config == nullptr) return launch();                                                                            \
-    return launched(thing_of(*config, function), named(config->hStream, otherwise), GPUSHARE_CALLER, launch);          \
+    const KernelArguments arguments{parameters, extra};                                                                \
+    return launched(thing_of(*config, function), is_plain(*config) ? &arguments : nullptr,                             \
+                    named(config->hStream, otherwise), GPUSHARE_CALLER, launch);                                       \
   }                                                                                                                    \
   CUresult cuLaunchCooperativeKernel##suffix(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,   \
                                              unsigned block_x, unsigned block_y, unsigned block_z,                     \
                                              unsigned shared_bytes, CUstream stream, void** parameters) {              \
     const LaunchedThing thing{                                                                                         \
         function, LaunchKind::Cooperative, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes}};     \
-    return launched(thing, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                            \
+    return launched(thing, nullptr, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                   \
       return call(real.cuLaunchCooperativeKernel##suffix, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
                   shared_bytes, stream, parameters);                                                                   \
     });                                                                                                                \
   }                                                                                                                    \
   CUresult cuGraphLaunch##suffix(CUgraphExec graph, CUstream stream) {                                                 \
-    return launched({.handle = graph, .kind = LaunchKind::Graph}, named(stream, otherwise), GPUSHARE_CALLER,           \
+    return launched({.handle = graph, .kind = LaunchKind::Graph}, nullptr, named(stream, otherwise), GPUSHARE_CALLER,  \
                     [&] { return call(real.cuGraphLaunch##suffix, graph, stream); });                                  \
   }
 

@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 
 #include "intercept/driver.hpp"
 #include "intercept/membership.hpp"
+#include "intercept/workers/worker_code.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -37,6 +39,25 @@ void remember_kernel(CUkernel kernel) {
   }
 }
 
+/// Workers are no kernels of the program's.
+CUresult enumerate_originals(CUkernel* kernels, unsigned count, CUlibrary library) {
+  unsigned there = 0;
+  CUresult result = call(real.cuLibraryGetKernelCount, &there, library);
+  if (result != CUDA_SUCCESS) return result;
+  auto* const all = static_cast<CUkernel*>(std::calloc(there + 1, sizeof(CUkernel)));
+  if (all == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  result = call(real.cuLibraryEnumerateKernels, all, there, library);
+  for (unsigned index = 0; result == CUDA_SUCCESS && index < there && count > 0; ++index) {
+    const char* name = nullptr;
+    if (call(real.cuKernelGetName, &name, all[index]) != CUDA_SUCCESS || is_name_of_worker(name)) continue;
+    remember_kernel(all[index]);
+    *kernels++ = all[index];
+    --count;
+  }
+  std::free(all);
+  return result;
+}
+
 }  // namespace
 
 bool is_kernel_of_library(const void* handle) {
@@ -56,11 +77,21 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
   return result;
 }
 
+CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+  const CUresult result = call(real.cuLibraryGetKernelCount, count, library);
+  if (result != CUDA_SUCCESS || !makes_workers(this_member())) return result;
+  const auto* made = image_of(library);
+  if (made != nullptr) *count -= static_cast<unsigned>(made->kernel_count);
+  return result;
+}
+
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+  const Membership* member = this_member();
+  if (member == nullptr) return call(real.cuLibraryEnumerateKernels, kernels, count, library);
+  if (makes_workers(member) && image_of(library) != nullptr) return enumerate_originals(kernels, count, library);
   const CUresult result = call(real.cuLibraryEnumerateKernels, kernels, count, library);
-  if (result != CUDA_SUCCESS || this_member() == nullptr) return result;
   unsigned there = 0;
-  if (call(real.cuLibraryGetKernelCount, &there, library) != CUDA_SUCCESS) return result;
+  if (result != CUDA_SUCCESS || call(real.cuLibraryGetKernelCount, &there, library) != CUDA_SUCCESS) return result;
   for (unsigned index = 0; index < count && index < there; ++index) remember_kernel(kernels[index]);
   return result;
 }

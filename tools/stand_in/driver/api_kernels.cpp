@@ -127,6 +127,13 @@ CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
   });
 }
 
+/// The options of the compiler mean nothing here.
+CUresult cuModuleLoadDataEx(CUmodule* handle, const void* image, unsigned, CUjit_option*, void**) {
+  return cuModuleLoadData(handle, image);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* handle, const void* image) { return cuModuleLoadData(handle, image); }
+
 CUresult cuModuleUnload(CUmodule handle) {
   return answer_locked(__func__, [&](Machine& all, Machine::Lock& lock) {
     const Gpu& gpu = module_behind(all, handle)->context->gpu;
@@ -202,6 +209,15 @@ CUresult cuFuncGetName(const char** name, CUfunction handle) {
     device_of(all, handle).expect_healthy();
     for (const auto& [key, function] : all.functions) {
       if (reinterpret_cast<CUfunction>(function.get()) == handle) return void(*name = key.second.c_str());
+    }
+    throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no function");
+  });
+}
+
+CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    for (const auto& [key, function] : all.functions) {
+      if (reinterpret_cast<CUfunction>(function.get()) == handle) return void(*module = key.first);
     }
     throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no function");
   });

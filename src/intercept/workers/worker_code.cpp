@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "intercept/workers/worker_code.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+
+#include "intercept/calls/libraries.hpp"
+#include "intercept/forks.hpp"
+#include "intercept/waiting.hpp"
+#include "programs/kernel_records.hpp"
+
+namespace gpushare::intercept {
+namespace {
+
+using images::WorkerImage;
+using images::WorkerKernel;
+
+constexpr const char* worker_suffix = "$worker";
+constexpr std::size_t longest_name = 4096;
+constexpr std::size_t most_images = 8192;
+
+struct LoadedImage {
+  CUmodule module = nullptr;
+  CUlibrary library = nullptr;
+  const WorkerImage* made = nullptr;
+};
+
+std::array<LoadedImage, most_images> loaded_images;
+std::size_t loaded_count = 0;
+Lock loaded_lock;
+std::atomic<std::uint32_t> generation = 1;
+
+struct Transformation {
+  images::MakeWorkers make = nullptr;
+  images::DropWorkers drop = nullptr;
+};
+
+Transformation found_transformation;
+bool is_opened = false;
+Lock opening_lock;
+
+/// In the folder of this library, which is where its RUNPATH leads.
+Transformation opened() {
+  Transformation found;
+  void* const library = dlopen("libgpushare_images.so", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    say("%s: no kernel becomes a worker", dlerror());
+    return found;
+  }
+  found.make = reinterpret_cast<images::MakeWorkers>(dlsym(library, "gpushare_make_workers"));
+  found.drop = reinterpret_cast<images::DropWorkers>(dlsym(library, "gpushare_drop_workers"));
+  return found;
+}
+
+Transformation transformation() {
+  const std::lock_guard lock(opening_lock);
+  if (!is_opened) found_transformation = opened();
+  is_opened = true;
+  return found_transformation;
+}
+
+/// 90 for 9.0; 0 without a current context.
+int capability_of_current() {
+  CUdevice device = 0;
+  int major = 0;
+  int minor = 0;
+  if (call(real.cuCtxGetDevice, &device) != CUDA_SUCCESS) return 0;
+  call(real.cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+  call(real.cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+  return 10 * major + minor;
+}
+
+bool get_worker(CUfunction& worker, CUmodule module, const char* kernel) {
+  char name[longest_name];
+  const int length = std::snprintf(name, sizeof name, "%s%s", kernel, worker_suffix);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof name) return false;
+  return call(real.cuModuleGetFunction, &worker, module, static_cast<const char*>(name)) == CUDA_SUCCESS;
+}
+
+const WorkerKernel* kernel_named(const WorkerImage& image, const char* name) {
+  for (std::size_t index = 0; index < image.kernel_count; ++index) {
+    if (std::strcmp(image.kernels[index].name, name) == 0) return &image.kernels[index];
+  }
+  return nullptr;
+}
+
+const WorkerImage* image_in(CUmodule module) {
+  const std::lock_guard lock(loaded_lock);
+  for (std::size_t index = 0; index < loaded_count; ++index) {
+    if (loaded_images[index].module == module) return loaded_images[index].made;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void count_whole(const Membership& member, const char* reason) {
+  programs::count_remark(*member.page, reason);
+  if (is_verbose()) say("process %d runs whole %s", static_cast<int>(getpid()), reason);
+}
+
+const WorkerImage* image_with_workers(const Membership& member, const void* image) {
+  if (image == nullptr || transformation().make == nullptr) return nullptr;
+  const int capability = capability_of_current();
+  if (capability == 0) {
+    count_whole(member, "an image: it is loaded without a current context");
+    return nullptr;
+  }
+  const WorkerImage* const made = transformation().make(image, capability);
+  if (made == nullptr) return nullptr;
+  for (std::size_t index = 0; index < made->reason_count; ++index) count_whole(member, made->reasons[index]);
+  if (made->text != nullptr) return made;
+  drop_image(made);
+  return nullptr;
+}
+
+void drop_image(const WorkerImage* made) { transformation().drop(made); }
+
+bool has_all_workers(CUmodule module, const WorkerImage& made) {
+  for (std::size_t index = 0; index < made.kernel_count; ++index) {
+    CUfunction worker = nullptr;
+    if (!get_worker(worker, module, made.kernels[index].name)) return false;
+  }
+  return true;
+}
+
+bool remember_image(CUmodule module, CUlibrary library, const WorkerImage* made) {
+  const std::lock_guard lock(loaded_lock);
+  for (std::size_t index = 0; index < loaded_count; ++index) {
+    if (loaded_images[index].module != module) continue;  // of a context that has gone with its code
+    drop_image(loaded_images[index].made);
+    loaded_images[index] = {module, library, made};
+    return true;
+  }
+  if (loaded_count == most_images) return false;
+  loaded_images[loaded_count++] = {module, library, made};
+  return true;
+}
+
+void forget_image(CUmodule module, CUlibrary library) {
+  const WorkerImage* made = nullptr;
+  {
+    const std::lock_guard lock(loaded_lock);
+    for (std::size_t index = 0; index < loaded_count && made == nullptr; ++index) {
+      LoadedImage& each = loaded_images[index];
+      const bool is_meant = library != nullptr ? each.library == library : each.module == module;
+      if (!is_meant) continue;
+      made = each.made;
+      each = loaded_images[--loaded_count];
+    }
+  }
+  if (made != nullptr) drop_image(made);
+}
+
+const WorkerImage* image_of(CUlibrary library) {
+  const std::lock_guard lock(loaded_lock);
+  for (std::size_t index = 0; index < loaded_count; ++index) {
+    if (loaded_images[index].library == library) return loaded_images[index].made;
+  }
+  return nullptr;
+}
+
+bool is_name_of_worker(const char* name) {
+  const std::size_t length = std::strlen(name);
+  const std::size_t suffix = std::strlen(worker_suffix);
+  return length > suffix && std::strcmp(name + length - suffix, worker_suffix) == 0;
+}
+
+std::uint32_t code_generation() { return generation.load(std::memory_order_acquire); }
+void change_code_generation() { ++generation; }
+
+/// The images stay: a thread of the parent may have been changing them.
+void forget_code() {
+  loaded_lock.unlock();
+  opening_lock.unlock();
+  loaded_count = 0;
+}
+
+std::optional<WorkerCode> worker_of(const void* handle) {
+  auto* function = static_cast<CUfunction>(const_cast<void*>(handle));
+  if (is_kernel_of_library(handle)) {
+    auto* kernel = static_cast<CUkernel>(const_cast<void*>(handle));
+    if (call(real.cuKernelGetFunction, &function, kernel) != CUDA_SUCCESS) return std::nullopt;
+  }
+  CUmodule module = nullptr;
+  const char* name = nullptr;
+  if (call(real.cuFuncGetModule, &module, function) != CUDA_SUCCESS) return std::nullopt;
+  const WorkerImage* const image = image_in(module);
+  if (image == nullptr || call(real.cuFuncGetName, &name, function) != CUDA_SUCCESS) return std::nullopt;
+  WorkerCode found{.original = function, .kernel = kernel_named(*image, name)};
+  if (found.kernel == nullptr || !get_worker(found.worker, module, name)) return std::nullopt;
+  return found;
+}
+
+}  // namespace gpushare::intercept

@@ -12,6 +12,7 @@
 #include "core/model/errors.hpp"
 #include "programs/page_keeper.hpp"
 #include "programs/program_port.hpp"
+#include "programs/worker_words.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -114,6 +115,51 @@ TEST_F(ProgramGpuTest, LetsTheOtherGoOnceWhatTheHeldOneHadUnderWayHasEnded) {
   one.end(1h);
   events_within(1ms);
   EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, LetsTheOtherGoOnceAHeldKernelIsEvicted) {
+  launch_both(1h);
+  one.page().processes[0].waiting = 1;  // for the end of the kernel
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_FALSE(may_workers_go(one.page().workers));
+  EXPECT_EQ(one.page().workers.orders[0].load() & 0xffff, 0u);
+  events_within(1ms);
+  EXPECT_EQ(two.lease().state, LeaseState::Held);
+  one.page().processes[0].progress[0].stopped = 7;
+  events_within(1ms);
+  EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, AProgramThatContinuesWithAnEvictedKernelIsNotIdle) {
+  one.launch(20ms);
+  submit(one, 0);
+  two.launch(1ms);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  gpu.apply(plan_of({OperationId{1}}));
+  one.page().processes[0].progress[0].stopped = 7;
+  events_within(30ms);
+  gpu.apply(plan_of({OperationId{0}}));
+  one.page().processes[0].progress[0].stopped = 0;
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  EXPECT_EQ(one.page().workers.orders[0].load() & 0xffff, 0xffffu);
+  EXPECT_THAT(events_within(5ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+}
+
+TEST_F(ProgramGpuTest, WorkersThatTheLongestHoldHasLetGoAreHeldAgainByTheNextHoldAlone) {
+  launch_both(1h);
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_FALSE(may_workers_go(one.page().workers));
+  let_workers_go(one.page().workers);
+  events_within(1ms);
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  programs->remove(two.program);
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_TRUE(may_workers_go(one.page().workers));
 }
 
 TEST_F(ProgramGpuTest, LetsBothGoWhereThePlanDividesTheSms) {

@@ -33,7 +33,8 @@
   F(cuEventCreate) F(cuEventElapsedTime) F(cuEventElapsedTime_v2)                 \
   F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) F(cuFuncGetModule) F(cuModuleGetFunction)                 \
   F(cuKernelGetFunction) F(cuLibraryGetModule) F(cuFuncGetAttribute) F(cuFuncSetAttribute)                         \
-  F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuCtxGetDevice) F(cuDeviceGetAttribute)                         \
+  F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuCtxGetDevice) F(cuDeviceGetAttribute) F(cuDeviceGetCount)     \
+  F(cuKernelGetLibrary)                                                                                            \
   F(cuMemsetD8Async) F(cuStreamWriteValue32_v2) F(cuStreamBatchMemOp_v2)
 // clang-format on
 

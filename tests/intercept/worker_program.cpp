@@ -2,7 +2,8 @@
 // A program that loads code from files and launches its kernels on one array of numbers, for tests of workers. It obeys
 // lines of its standard input, each with a line of its own; `failed ...` where the driver says no.
 //
-//   load HOW FILE       module, module_ex, fat_binary, wrapped, library, wrapped_library; then it is the present code
+//   load HOW FILE       module, module_ex, fat_binary, wrapped, library, wrapped_library, early_library: without a
+//                       context, function_library: launched by handles of its functions; then it is the present code
 //   unload              the present code
 //   launch NAME BLOCKS THREADS SHARED_BYTES ROUNDS HOW      pointers, buffer, ex, or serialized: with an attribute
 //   sync                query: is the stream idle?
@@ -60,9 +61,8 @@ class Program {
 
   std::string init() {
     CHECK(cu(cuInit)(0));
-    CUcontext context = nullptr;
-    CHECK(cu(cuDevicePrimaryCtxRetain)(&context, 0));
-    CHECK(cu(cuCtxSetCurrent)(context));
+    CHECK(cu(cuDevicePrimaryCtxRetain)(&context_, 0));
+    CHECK(cu(cuCtxSetCurrent)(context_));
     CHECK(cu(cuStreamCreate)(&stream_, CU_STREAM_NON_BLOCKING));
     CHECK(cu(cuMemAlloc)(&values_, sizeof(std::uint32_t) * most_values));
     CHECK(cu(cuMemsetD8Async)(values_, 0, sizeof(std::uint32_t) * most_values, stream_));
@@ -86,8 +86,11 @@ class Program {
     const void* image = image_in(file, how.starts_with("wrapped"));
     module_ = nullptr;
     library_ = nullptr;
+    launches_functions_ = how == "function_library";
     if (how.ends_with("library")) {
+      if (how == "early_library") CHECK(cu(cuCtxSetCurrent)(nullptr));
       CHECK(cu(cuLibraryLoadData)(&library_, image, nullptr, nullptr, 0, nullptr, nullptr, 0));
+      CHECK(cu(cuCtxSetCurrent)(context_));
       CHECK(cu(cuLibraryGetModule)(&module_, library_));
     } else if (how == "module_ex") {
       CUjit_option option = CU_JIT_OPTIMIZATION_LEVEL;
@@ -115,6 +118,7 @@ class Program {
     if (library_ != nullptr) {
       CUkernel kernel = nullptr;
       CHECK(cu(cuLibraryGetKernel)(&kernel, library_, name.c_str()));
+      if (launches_functions_) return CHECK(cu(cuKernelGetFunction)(&found, kernel)), found;
       return reinterpret_cast<CUfunction>(kernel);
     }
     CHECK(cu(cuModuleGetFunction)(&found, module_, name.c_str()));
@@ -231,6 +235,8 @@ class Program {
       {"fork", [this](auto& words) { return fork_and_obey(words); }},
   };
 
+  CUcontext context_ = nullptr;
+  bool launches_functions_ = false;
   CUstream stream_ = nullptr;
   CUdeviceptr values_ = 0;
   CUmodule module_ = nullptr;

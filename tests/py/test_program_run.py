@@ -34,7 +34,7 @@ from gpushare.programs.escapes import escapes_of, findings_of
 PATIENCE_S = 60
 GPUSHARE = [sys.executable, "-m", "gpushare"]
 ENDLESS = 10**9
-LONG = 5000
+LONG = 2000
 
 
 def until(holds):
@@ -355,41 +355,20 @@ def test_kernels_that_are_evicted_for_other_programs_have_the_same_results(place
     assert sum(json.loads(report.read_text())["evictions"] for report in reports) > 0
 
 
-def evicted(place):
-    """A program with an evicted kernel, and the one that it was evicted for."""
-    held = start_with_workers(place, "--name", "held", "--report-file", str(place.report))
-    urgent = place.start("--name", "urgent", "--priority", "9")
-    for _ in range(3):  # the time of its launches is known then, and that it keeps the GPU busy
-        held.ask(launch(rounds=200))
-        held.ask("sync")
-    held.ask(launch(rounds=LONG))
-    held.send("sync")
-    urgent.send(f"launch kernel {ENDLESS} 20000")  # long ones: it is never idle
-    until(lambda: place.applications()["held"].get("state") == "waiting")
-    return held, urgent
-
-
-def test_an_evicted_kernel_continues_when_its_program_may(place):
-    place.serve("effisha-static")
-    held, urgent = evicted(place)
-    urgent.process.terminate()
-    assert held.read() == "ok"
-    lines = [*[launch(rounds=200)] * 3, launch(rounds=LONG), "sum"]
-    assert held.ask("sum") == answers_alone(place, lines)[-1]
-
-
-def test_an_evicted_kernel_continues_without_the_server(place):
-    server = place.serve("effisha-static")
-    held, _ = evicted(place)
-    server.kill()
-    assert held.read() == "ok"
-
-
-def test_an_evicted_kernel_continues_without_gpushare_run(place):
-    place.serve("effisha-static")
-    held, _ = evicted(place)
-    os.kill(held.process.pid, signal.SIGKILL)
-    assert held.read() == "ok"
+@pytest.mark.parametrize("dies", ["server", "keeper"])
+def test_kernels_that_are_being_evicted_end_whatever_dies(place, dies):
+    server = place.serve("round-robin")
+    programs = [start_with_workers(place, "--name", f"p{number}") for number in range(2)]
+    lines = [line for _ in range(3) for line in (launch(rounds=100), "sync")] + [launch(rounds=LONG)] * 2
+    for program in programs:
+        assert {program.ask(line) for line in lines} == {"ok"}
+        program.send("sum")
+    time.sleep(0.2)
+    if dies == "server":
+        server.kill()
+    else:
+        os.kill(programs[0].process.pid, signal.SIGKILL)
+    assert {program.read() for program in programs} == {answers_alone(place, [*lines, "sum"])[-1]}
 
 
 def test_the_report_says_what_ran_whole_and_why(place):

@@ -81,7 +81,7 @@ def assert_as_whole(programs, program, lines, content=ALL):
 # Images
 
 
-@pytest.mark.parametrize("how", ["module", "module_ex", "library"])
+@pytest.mark.parametrize("how", ["module", "module_ex", "library", "early_library", "function_library"])
 def test_a_text_gets_workers(programs, page, how):
     program = programs.start(page, how=how)
     assert_as_whole(programs, program, [launch(), launch(), "sum"])

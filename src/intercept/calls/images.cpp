@@ -29,19 +29,17 @@ class OptionValues {
   void* before_[most];
 };
 
-/// `load(image)` calls the driver, `module_of(module)` says what it has loaded, and `unload()` takes that back.
-template <class Load, class ModuleOf, class Unload>
-CUresult loaded(const void* image, CUlibrary* library, const OptionValues& values, const Load& load,
-                const ModuleOf& module_of, const Unload& unload) {
+/// `load(image)` calls the driver, `keep(made)` looks at what it has loaded and takes it, and `unload()` takes it back.
+template <class Load, class Keep, class Unload>
+CUresult loaded(const void* image, const OptionValues& values, const Load& load, const Keep& keep,
+                const Unload& unload) {
   const Membership* member = this_member();
   if (!makes_workers(member) || !values.can_try_twice()) return load(image);
   const WorkerImage* const made = image_with_workers(*member, image);
   if (made == nullptr) return load(image);
   const CUresult result = load(made->text);
   if (result == CUDA_SUCCESS) {
-    CUmodule module = nullptr;
-    const bool is_whole = module_of(module) && has_all_workers(module, *made);
-    if (is_whole && remember_image(module, library != nullptr ? *library : nullptr, made)) return result;
+    if (keep(made)) return result;
     unload();
   }
   drop_image(made);
@@ -52,8 +50,10 @@ CUresult loaded(const void* image, CUlibrary* library, const OptionValues& value
 
 template <class Load>
 CUresult loaded_module(CUmodule* module, const void* image, const OptionValues& values, const Load& load) {
-  const auto module_of = [module](CUmodule& found) { return (found = *module) != nullptr; };
-  return loaded(image, nullptr, values, load, module_of, [module] { call(real.cuModuleUnload, *module); });
+  const auto keep = [module](const WorkerImage* made) {
+    return has_all_workers(*module, *made) && remember_image(*module, nullptr, made);
+  };
+  return loaded(image, values, load, keep, [module] { call(real.cuModuleUnload, *module); });
 }
 
 }  // namespace
@@ -93,9 +93,10 @@ CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* 
   const auto load = [&](const void* what) {
     return call(real.cuLibraryLoadData, library, what, jit_options, jit_values, jit_count, options, values, count);
   };
-  const auto module_of = [&](CUmodule& found) { return call(real.cuLibraryGetModule, &found, *library) == CUDA_SUCCESS; };
-  return loaded(image, library, {jit_values, jit_count}, load, module_of,
-                [&] { call(real.cuLibraryUnload, *library); });
+  const auto keep = [library](const WorkerImage* made) {
+    return has_all_workers(*library, *made) && remember_image(nullptr, *library, made);
+  };
+  return loaded(image, {jit_values, jit_count}, load, keep, [library] { call(real.cuLibraryUnload, *library); });
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {

@@ -63,22 +63,55 @@ Transformation transformation() {
   return found_transformation;
 }
 
-/// 90 for 9.0; 0 without a current context.
-int capability_of_current() {
-  CUdevice device = 0;
+/// 90 for 9.0.
+int capability_of(CUdevice device) {
   int major = 0;
   int minor = 0;
-  if (call(real.cuCtxGetDevice, &device) != CUDA_SUCCESS) return 0;
   call(real.cuDeviceGetAttribute, &major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
   call(real.cuDeviceGetAttribute, &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   return 10 * major + minor;
 }
 
+bool has_current_context() {
+  CUcontext current = nullptr;
+  return call(real.cuCtxGetCurrent, &current) == CUDA_SUCCESS && current != nullptr;
+}
+
+/// Of the current context's device; without one, of all devices, where they are equal. Else 0.
+int capability_of_loads() {
+  CUdevice device = 0;
+  if (has_current_context() && call(real.cuCtxGetDevice, &device) == CUDA_SUCCESS) return capability_of(device);
+  int count = 0;
+  if (call(real.cuDeviceGetCount, &count) != CUDA_SUCCESS || count == 0) return 0;
+  const int first = capability_of(0);
+  for (device = 1; device < count; ++device) {
+    if (capability_of(device) != first) return 0;
+  }
+  return first;
+}
+
+/// The name of a kernel's worker, where it is not too long.
+class WorkerName {
+ public:
+  explicit WorkerName(const char* kernel) {
+    const int length = std::snprintf(text_, sizeof text_, "%s%s", kernel, worker_suffix);
+    fits_ = length >= 0 && static_cast<std::size_t>(length) < sizeof text_;
+  }
+  const char* text() const { return fits_ ? text_ : ""; }
+
+ private:
+  char text_[longest_name];
+  bool fits_;
+};
+
 bool get_worker(CUfunction& worker, CUmodule module, const char* kernel) {
-  char name[longest_name];
-  const int length = std::snprintf(name, sizeof name, "%s%s", kernel, worker_suffix);
-  if (length < 0 || static_cast<std::size_t>(length) >= sizeof name) return false;
-  return call(real.cuModuleGetFunction, &worker, module, static_cast<const char*>(name)) == CUDA_SUCCESS;
+  const WorkerName name(kernel);
+  return call(real.cuModuleGetFunction, &worker, module, name.text()) == CUDA_SUCCESS;
+}
+
+bool get_worker(CUkernel& worker, CUlibrary library, const char* kernel) {
+  const WorkerName name(kernel);
+  return call(real.cuLibraryGetKernel, &worker, library, name.text()) == CUDA_SUCCESS;
 }
 
 const WorkerKernel* kernel_named(const WorkerImage& image, const char* name) {
@@ -88,12 +121,44 @@ const WorkerKernel* kernel_named(const WorkerImage& image, const char* name) {
   return nullptr;
 }
 
+/// A library has another module in each context.
 const WorkerImage* image_in(CUmodule module) {
   const std::lock_guard lock(loaded_lock);
   for (std::size_t index = 0; index < loaded_count; ++index) {
     if (loaded_images[index].module == module) return loaded_images[index].made;
   }
+  for (std::size_t index = 0; index < loaded_count; ++index) {
+    CUmodule of_library = nullptr;
+    CUlibrary library = loaded_images[index].library;
+    if (library == nullptr || call(real.cuLibraryGetModule, &of_library, library) != CUDA_SUCCESS) continue;
+    if (of_library == module) return loaded_images[index].made;
+  }
   return nullptr;
+}
+
+std::optional<WorkerCode> worker_of_function(CUfunction function) {
+  CUmodule module = nullptr;
+  const char* name = nullptr;
+  if (call(real.cuFuncGetModule, &module, function) != CUDA_SUCCESS) return std::nullopt;
+  const WorkerImage* const image = image_in(module);
+  if (image == nullptr || call(real.cuFuncGetName, &name, function) != CUDA_SUCCESS) return std::nullopt;
+  WorkerCode found{.original = function, .kernel = kernel_named(*image, name)};
+  if (found.kernel == nullptr || !get_worker(found.worker, module, name)) return std::nullopt;
+  return found;
+}
+
+std::optional<WorkerCode> worker_of_kernel(CUkernel kernel) {
+  CUlibrary library = nullptr;
+  const char* name = nullptr;
+  if (call(real.cuKernelGetLibrary, &library, kernel) != CUDA_SUCCESS) return std::nullopt;
+  const WorkerImage* const image = image_of(library);
+  if (image == nullptr || call(real.cuKernelGetName, &name, kernel) != CUDA_SUCCESS) return std::nullopt;
+  WorkerCode found{.kernel = kernel_named(*image, name)};
+  CUkernel worker = nullptr;
+  if (found.kernel == nullptr || !get_worker(worker, library, name)) return std::nullopt;
+  const bool are_loaded = call(real.cuKernelGetFunction, &found.original, kernel) == CUDA_SUCCESS &&
+                          call(real.cuKernelGetFunction, &found.worker, worker) == CUDA_SUCCESS;
+  return are_loaded ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace
@@ -105,9 +170,9 @@ void count_whole(const Membership& member, const char* reason) {
 
 const WorkerImage* image_with_workers(const Membership& member, const void* image) {
   if (image == nullptr || transformation().make == nullptr) return nullptr;
-  const int capability = capability_of_current();
+  const int capability = capability_of_loads();
   if (capability == 0) {
-    count_whole(member, "an image: it is loaded without a current context");
+    count_whole(member, "an image: it is loaded for GPUs of several kinds");
     return nullptr;
   }
   const WorkerImage* const made = transformation().make(image, capability);
@@ -121,9 +186,21 @@ const WorkerImage* image_with_workers(const Membership& member, const void* imag
 void drop_image(const WorkerImage* made) { transformation().drop(made); }
 
 bool has_all_workers(CUmodule module, const WorkerImage& made) {
+  CUfunction worker = nullptr;
   for (std::size_t index = 0; index < made.kernel_count; ++index) {
-    CUfunction worker = nullptr;
     if (!get_worker(worker, module, made.kernels[index].name)) return false;
+  }
+  return true;
+}
+
+bool has_all_workers(CUlibrary library, const WorkerImage& made) {
+  CUmodule module = nullptr;
+  if (has_current_context()) {
+    return call(real.cuLibraryGetModule, &module, library) == CUDA_SUCCESS && has_all_workers(module, made);
+  }
+  CUkernel worker = nullptr;
+  for (std::size_t index = 0; index < made.kernel_count; ++index) {
+    if (!get_worker(worker, library, made.kernels[index].name)) return false;
   }
   return true;
 }
@@ -131,7 +208,8 @@ bool has_all_workers(CUmodule module, const WorkerImage& made) {
 bool remember_image(CUmodule module, CUlibrary library, const WorkerImage* made) {
   const std::lock_guard lock(loaded_lock);
   for (std::size_t index = 0; index < loaded_count; ++index) {
-    if (loaded_images[index].module != module) continue;  // of a context that has gone with its code
+    if (module == nullptr || loaded_images[index].module != module) continue;
+    // It was of a context that has gone with its code.
     drop_image(loaded_images[index].made);
     loaded_images[index] = {module, library, made};
     return true;
@@ -182,18 +260,11 @@ void forget_code() {
 
 std::optional<WorkerCode> worker_of(const void* handle) {
   auto* function = static_cast<CUfunction>(const_cast<void*>(handle));
-  if (is_kernel_of_library(handle)) {
-    auto* kernel = static_cast<CUkernel>(const_cast<void*>(handle));
-    if (call(real.cuKernelGetFunction, &function, kernel) != CUDA_SUCCESS) return std::nullopt;
-  }
-  CUmodule module = nullptr;
-  const char* name = nullptr;
-  if (call(real.cuFuncGetModule, &module, function) != CUDA_SUCCESS) return std::nullopt;
-  const WorkerImage* const image = image_in(module);
-  if (image == nullptr || call(real.cuFuncGetName, &name, function) != CUDA_SUCCESS) return std::nullopt;
-  WorkerCode found{.original = function, .kernel = kernel_named(*image, name)};
-  if (found.kernel == nullptr || !get_worker(found.worker, module, name)) return std::nullopt;
-  return found;
+  if (!is_kernel_of_library(handle)) return worker_of_function(function);
+  auto* kernel = static_cast<CUkernel>(const_cast<void*>(handle));
+  if (auto found = worker_of_kernel(kernel)) return found;
+  return call(real.cuKernelGetFunction, &function, kernel) == CUDA_SUCCESS ? worker_of_function(function)
+                                                                          : std::nullopt;
 }
 
 }  // namespace gpushare::intercept

@@ -19,10 +19,12 @@ inline bool makes_workers(const Membership* member) { return member != nullptr &
 const images::WorkerImage* image_with_workers(const Membership& member, const void* image);
 void drop_image(const images::WorkerImage* made);
 
-/// Are all workers there, in code that has been loaded? The driver may have deferred work that can fail.
+/// Are all workers there, in code that has been loaded? The driver may have deferred work that can fail. Without a
+/// current context it defers the work on a library further, and only the names can be asked for.
 bool has_all_workers(CUmodule module, const images::WorkerImage& made);
+bool has_all_workers(CUlibrary library, const images::WorkerImage& made);
 
-/// `library`: where the module is a library's. False where there are too many.
+/// One of both is nullptr. False where there are too many.
 bool remember_image(CUmodule module, CUlibrary library, const images::WorkerImage* made);
 /// Behind unloading it.
 void forget_image(CUmodule module, CUlibrary library);

@@ -39,6 +39,7 @@ class WrittenProgram {
   }
   void end(Duration work) { page().processes[0].progress[0].ended += static_cast<std::uint64_t>(work.count()); }
   Lease lease() { return Lease::of(page().lease); }
+  PageKeeper& keeper() { return keeper_; }
   ProgramPage& page() { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
 
  private:
@@ -159,6 +160,17 @@ TEST_F(ProgramGpuTest, WorkersThatTheLongestHoldHasLetGoAreHeldAgainByTheNextHol
   EXPECT_TRUE(may_workers_go(one.page().workers));
   programs->remove(two.program);
   gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+}
+
+TEST_F(ProgramGpuTest, LetsWorkersGoWhereTheSchedulerOrTheServerIsGone) {
+  launch_both(1h);
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_FALSE(may_workers_go(one.page().workers));
+  programs->remove(one.program);
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  hold_workers(one.page().workers);
+  one.keeper().free_program();
   EXPECT_TRUE(may_workers_go(one.page().workers));
 }
 

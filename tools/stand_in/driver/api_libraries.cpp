@@ -80,6 +80,14 @@ CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) { *function = function_on(gpu, kernel); });
 }
 
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    const auto found = all.kernels.find(kernel);
+    if (found == all.kernels.end()) throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no kernel");
+    *library = found->second->library;
+  });
+}
+
 CUresult cuKernelGetName(const char** name, CUkernel kernel) {
   return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
     const auto found = all.kernels.find(kernel);

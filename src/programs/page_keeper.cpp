@@ -39,6 +39,22 @@ void PageKeeper::free_program() {
   wake_all(page().lease);
 }
 
+void PageKeeper::hold_program() {
+  page().lease.store(Lease{LeaseState::Held}.word());
+  hold_workers(page().workers);
+  wake_all(page().lease);
+}
+
+int PageKeeper::stopped_streams() const {
+  int stopped = 0;
+  for (const ProcessSlot& slot : page().processes) {
+    if (slot.pid.load() <= 0) continue;
+    const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
+    for (std::size_t stream = 0; stream < streams; ++stream) stopped += slot.progress[stream].stopped.load() != 0;
+  }
+  return stopped;
+}
+
 void PageKeeper::release_dead() {
   for (ProcessSlot& slot : page().processes) {
     std::int32_t pid = slot.pid.load();

@@ -50,6 +50,10 @@ class PageKeeper {
   int descriptor() const { return memory_.descriptor(); }
   /// Releases the program, until a scheduler holds it.
   void free_program();
+  /// Holds it as a scheduler does: for measurements without one.
+  void hold_program();
+  /// How many of the program's streams have stopped in the middle of a kernel.
+  int stopped_streams() const;
   /// Frees the places of processes that have ended without doing so, and forgets the work of those that are ending.
   void release_dead();
   /// The processes that use CUDA now.

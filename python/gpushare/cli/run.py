@@ -53,7 +53,7 @@ OF_SIGNAL = 128
 )
 @click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
               help="Longest wait of a launch; then it proceeds.")  # fmt: skip
-@click.option("--workers", is_flag=True, help="Make long kernels whose PTX is found preemptible.")
+@click.option("--workers", is_flag=True, help="Make long kernels preemptible where there is PTX.")
 @click.option("--report", is_flag=True, help="Print its launches by kernel when it has ended.")
 @click.option("--report-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write the report as JSON.")  # fmt: skip

@@ -80,6 +80,9 @@ void bind_page(py::module_& module) {
            py::arg("makes_workers") = false)
       .def_property_readonly("descriptor", &PageKeeper::descriptor)
       .def("free_program", &PageKeeper::free_program, "Nothing holds the program until a scheduler does.")
+      .def("hold_program", &PageKeeper::hold_program, "Holds it as a scheduler does: for measurements without one.")
+      .def_property_readonly("stopped_streams", &PageKeeper::stopped_streams,
+                             "How many of its streams have stopped in the middle of a kernel.")
       .def("release_dead", &PageKeeper::release_dead, "Gives back the places of processes that were killed.")
       .def("processes", &PageKeeper::processes, "Process ids of those that use CUDA now.")
       .def_property_readonly("memory_bytes", &PageKeeper::memory_bytes, "Of device memory, that they have now.")

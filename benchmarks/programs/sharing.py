@@ -98,17 +98,17 @@ def measured(programs: list[Program], way: str, seconds: float, trace: Path | No
 def sharing(way: str, folder: Path) -> Iterator[tuple[Callable[[Program], list[str]], dict[str, str]]]:
     """The prefix of each program's command in this way, and its environment.
 
-    Ways are ``slices``, ``mps``, ``run:POLICY`` and ``mps+run:POLICY``.
+    Ways are ``slices``, ``mps``, ``run:POLICY`` and, with an MPS of the server, ``mps+run:POLICY``.
     """
-    if way.startswith("mps"):
-        within = way.removeprefix("mps").removeprefix("+") or "slices"
-        with mps_daemon() as environment, sharing(within, folder) as (prefix_of, more):
-            yield prefix_of, {**more, **environment}
+    if way == "mps":
+        with mps_daemon() as environment:
+            yield lambda _: [], environment
         return
-    if not way.startswith("run"):
+    if way == "slices":
         yield lambda _: [], {}
         return
-    with server_for(way.partition(":")[2] or POLICIES[0], folder) as run:
+    kind, _, policy = way.partition(":")
+    with server_for(policy or POLICIES[0], folder, has_mps=kind == "mps+run") as run:
         yield lambda each: [*run, "--name", each.name, "--priority", str(each.priority), "--"], {}
 
 

@@ -45,6 +45,7 @@ __all__: list[str] = [
     "EventKind",
     "FittedKernel",
     "HardwareSharing",
+    "HeldJobs",
     "HeldLaunch",
     "HostMemory",
     "HostPace",
@@ -1625,10 +1626,14 @@ class CoreSession:
     ) -> None: ...
     def status(self) -> SessionStatus: ...
     def submit(
-        self, application: typing.SupportsInt | typing.SupportsIndex, launch: Launch, program: CudaProgram = None
+        self,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        launch: Launch,
+        program: CudaProgram = None,
+        is_held: bool = False,
     ) -> int:
         """
-        Submits the launch, which is the program's only operation where the device is a GPU; returns the number of the job.
+        Submits the launch, which is the program's only operation where the device is a GPU; returns the number of the job. One that is held waits for HeldJobs.
         """
     def wait(
         self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
@@ -1643,6 +1648,45 @@ class CoreSession:
     def withdraw(self, application: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Withdraws the application: its jobs are cancelled.
+        """
+
+class HeldJobs:
+    """
+    Jobs of a session that wait for something outside of it.
+    """
+    @typing.overload
+    def __init__(self, session: CoreSession) -> None:
+        """
+        None waits for streams or events.
+        """
+    @typing.overload
+    def __init__(self, session: CoreSession, device: CudaDevice) -> None: ...
+    def after_event(
+        self, job: typing.SupportsInt | typing.SupportsIndex, event: typing.SupportsInt | typing.SupportsIndex
+    ) -> None:
+        """
+        One of them is the event, which must not be destroyed before it has happened.
+        """
+    def after_stream(
+        self, job: typing.SupportsInt | typing.SupportsIndex, stream: typing.SupportsInt | typing.SupportsIndex
+    ) -> None:
+        """
+        One of them is the end of the work that is in the stream now.
+        """
+    def happened(self, job: typing.SupportsInt | typing.SupportsIndex, failure: str = "") -> None:
+        """
+        One of them has happened, or has failed for this reason.
+        """
+    def hold(
+        self, job: typing.SupportsInt | typing.SupportsIndex, things: typing.SupportsInt | typing.SupportsIndex
+    ) -> None:
+        """
+        The job was submitted as held, and waits for so many things.
+        """
+    @property
+    def failed(self) -> list[int]:
+        """
+        Numbers of those that never begin.
         """
 
 class SessionPast:
@@ -2593,6 +2637,7 @@ class ProgramPort:
         programs: Programs,
         application: ServedApplication,
         descriptor: typing.SupportsInt | typing.SupportsIndex,
+        run_at_once: bool = False,
     ) -> None:
         """
         Of the page, which remains the caller's. Throws InvalidInput where it is none.
@@ -2738,9 +2783,11 @@ def off_sm_supply(
     llc_hit_ratio: typing.SupportsFloat | typing.SupportsIndex,
     dram_efficiency: typing.SupportsFloat | typing.SupportsIndex = 0.5,
 ) -> float: ...
-def open_program_sink(device: Device, programs: Programs, policy: typing.Any, ordering: str = "arrival") -> SessionSink:
+def open_program_sink(
+    device: Device, programs: Programs, policy: typing.Any, ordering: str = "arrival", run_at_once: bool = False
+) -> SessionSink:
     """
-    A session with these programs as its device.
+    A session with these programs as its device. Under MPS their kernels run at once.
     """
 
 def order_tasks(

@@ -28,6 +28,7 @@ void bind_cuda_memory(py::module_& module);
 void bind_dlpack(py::module_& module);
 void bind_cuda_run(py::module_& module);
 void bind_session(py::module_& module);
+void bind_held_jobs(py::module_& module);
 void bind_session_history(py::module_& module);
 void bind_profile(py::module_& module);
 void bind_calibration(py::module_& module);

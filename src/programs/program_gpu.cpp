@@ -48,7 +48,7 @@ Device program_device(const std::string& name) {
 Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings) {
   const double usual = nanoseconds(program.usual_piece()) / nanoseconds(settings.block);
   const double blocks = std::clamp(usual * margin_ratio, double{program_sms}, most_blocks);
-  const double busy = program.busy_ratio();
+  const double busy = settings.run_at_once ? 0 : program.busy_ratio();
   const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
   const int warps = std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
   Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false};
@@ -259,16 +259,20 @@ void ProgramGpu::share_out(Time now) {
       piece.measured_done = piece.work.launched - piece.work.under_way - piece.launched_before;
     }
   }
-  lease_out();
+  lease_out(now);
 }
 
-void ProgramGpu::lease_out() {
+/// A limit makes the next hold take effect soon, and costs the program speed: there is none where no plan holds
+/// programs.
+void ProgramGpu::lease_out(Time now) {
   const std::vector<std::shared_ptr<Program>> all = programs_->all();
-  const Lease go = all.size() == 1 ? Lease{} : Lease{LeaseState::Limited, settings_.limit_us};
+  const auto is_held = [](const Piece& piece) { return piece.held_since || piece.resident() == 0; };
+  if (std::ranges::any_of(pieces_, is_held)) last_held_ = now;
+  const bool is_limited = all.size() > 1 && last_held_ && now - *last_held_ <= settings_.limited_for;
+  const Lease go = is_limited ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
   for (const auto& program : all) {
     const auto piece = std::ranges::find(pieces_, program, &Piece::program);
-    const bool is_held = piece != pieces_.end() && (piece->held_since || piece->resident() == 0);
-    program->set_lease(is_held ? Lease{LeaseState::Held} : go);
+    program->set_lease(piece != pieces_.end() && is_held(*piece) ? Lease{LeaseState::Held} : go);
   }
 }
 

@@ -22,10 +22,12 @@
 namespace gpushare::programs {
 
 struct ProgramGpuSettings {
-  Duration block{1'000'000};            ///< GPU time of one block
-  Duration idle_after{300'000};         ///< a program that has launched nothing for so long has ended its piece
-  Duration drain_patience{50'000'000};  ///< after this the SMs of a held program are free in any case
-  std::uint32_t limit_us = 500;         ///< limit of a program's predicted work under way beside others
+  Duration block{1'000'000};             ///< GPU time of one block
+  Duration idle_after{300'000};          ///< a program that has launched nothing for so long has ended its piece
+  Duration drain_patience{50'000'000};   ///< after this the SMs of a held program are free in any case
+  std::uint32_t limit_us = 500;          ///< limit of a program's predicted work under way where programs are held
+  Duration limited_for{60'000'000'000};  ///< so long after a program has last been held
+  bool run_at_once = false;  ///< kernels of different programs run at the same time, as under MPS, not in time slices
 };
 
 /// The device code of a piece of work.
@@ -35,7 +37,7 @@ struct PieceCode final : DeviceCode {
 };
 
 /// A device of eight SMs, each with room for one block of a program that keeps the GPU busy, or for several blocks of
-/// programs that do not.
+/// programs that do not. Where programs run at once, each has room for a block of all.
 Device program_device(const std::string& name);
 /// The kernel by which policies know pieces of this program's work.
 Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings);
@@ -96,7 +98,7 @@ class ProgramGpu final : public LiveGpu {
   bool is_on(const Piece& piece, SmId sm) const;
   int threads_on(SmId sm);
   void note_busy(Piece& piece, Time now);
-  void lease_out();
+  void lease_out(Time now);
   static Event event_of(const Piece& piece, EventKind kind, Time now, SmId sm = {});
   void start_block(Piece& piece, SmId sm, Time now);
   void end_block(Piece& piece, SmId sm, Time now);
@@ -115,6 +117,7 @@ class ProgramGpu final : public LiveGpu {
   std::vector<Sm> sms_;
   std::vector<Share> shares_;    // of the plan
   std::vector<Share> admitted_;  // and not in any plan since
+  std::optional<Time> last_held_;
   std::deque<Event> events_;
   mutable std::mutex mutex_;
   std::condition_variable wakes_;

@@ -144,6 +144,11 @@ class SessionDevice(ABC):
     def open(self, policy: Any, ordering: str, *, keeps_record: bool) -> _core.CoreSession:
         """A session of the core under this policy, and this ordering."""
 
+    @property
+    def gpu(self) -> _core.CudaDevice | None:
+        """The GPU, which has streams and events; None for a simulated device."""
+        return None
+
     @abstractmethod
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values on the device."""

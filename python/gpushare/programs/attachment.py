@@ -51,6 +51,19 @@ def with_share(mps: Mapping[str, str], share: float | None) -> dict[str, str]:
     return {**mps, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(percentage)}
 
 
+def with_urgency(mps: Mapping[str, str], priority: int) -> dict[str, str]:
+    """The variables of a program of this priority: under MPS, blocks of programs with a positive one go first.
+
+    MPS has two classes of programs, which are set when a program starts.
+
+    >>> with_urgency({"CUDA_MPS_PIPE_DIRECTORY": "/run/a.mps/pipe"}, 0)["CUDA_MPS_CLIENT_PRIORITY"]
+    '1'
+    >>> with_urgency({}, 0)
+    {}
+    """
+    return {**mps, "CUDA_MPS_CLIENT_PRIORITY": "0" if priority > 0 else "1"} if mps else {}
+
+
 class Attachment:
     """A connection, from the first attempt until it is closed.
 
@@ -103,7 +116,9 @@ class Attachment:
         try:
             application = link.request("application", **self._application)
             attached = link.request("program", self._page.descriptor, application=application)
-            self.environment = mps_variables(attached.get("environment"))
+            self.environment = with_urgency(
+                mps_variables(attached.get("environment")), self._application.get("priority") or 0
+            )
         except BaseException:
             link.close()
             raise

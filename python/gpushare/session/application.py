@@ -16,6 +16,7 @@ from gpushare.model.operation import Launch
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES, Application
 from gpushare.policy import Policy
+from gpushare.session.dependencies import NOTHING
 from gpushare.session.job import Job
 from gpushare.session.launched import launched
 
@@ -33,6 +34,7 @@ class SessionApplication:
         self._session = session
         self._number: int | None = None
         self._launches: list[Submitted] = []
+        self._held: dict[int, int] = {}  # places in _launches of those that wait for something, by numbers of jobs
         self._cancelled = False
 
     @property
@@ -88,6 +90,7 @@ class SessionApplication:
         block: int | Extent | None = None,
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
+        after: Any = NOTHING,
     ) -> Job:
         """Submits a launch and returns at once.
 
@@ -100,6 +103,10 @@ class SessionApplication:
             args: one per parameter: arrays in device memory (of this session, PyTorch, CuPy, Numba) for pointers,
                 numbers for values.
             shared_bytes: dynamic shared memory per block.
+            after: what the job waits for: a job of any session, another :class:`concurrent.futures.Future`, or on a GPU
+                a stream or a recorded event of PyTorch or CuPy, or any object with ``__cuda_stream__``. Or a list of
+                these. Of a stream, the work that is in it now. Later launches of the application wait as well. Where
+                one of these fails, the job is cancelled.
 
         Raises:
             InvalidInput: an argument, the grid or the block is not valid; the message names it. Or the first launch
@@ -108,7 +115,7 @@ class SessionApplication:
             DeviceError: the session has failed; on a GPU a CudaError.
         """
         parts = launched(kernel, blocks, grid, block, args, shared_bytes)
-        return self._session._submit(self, parts)
+        return self._session._submit(self, parts, after)
 
 
 def permitted_priority(name: str, priority: int, most: int | None, policy: str | Policy) -> int:

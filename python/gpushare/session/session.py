@@ -23,6 +23,7 @@ from gpushare.policy import Policy, own_policy, policy_name, require_open_orderi
 from gpushare.results.run import Run
 from gpushare.session.api import FINISHED, SessionApi, Unopened
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
+from gpushare.session.dependencies import NOTHING, Dependencies, things_in
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
 from gpushare.session.job_watcher import JobWatcher
@@ -104,6 +105,7 @@ class Session(SessionApi):
         on = backend_named(device).session_device(speed)
         self._core = on.open(self._first_policy, self._ordering, keeps_record=self._keeps_record)
         self._watcher = JobWatcher(self._core)
+        self._dependencies = Dependencies(self._core, on.gpu)
         self._on = on
         ends_here(self)
 
@@ -217,6 +219,10 @@ class Session(SessionApi):
         except KeyboardInterrupt:
             self._finished = False  # the session goes on until it is closed
             raise
+        failed = self._dependencies.failed
+        for each in busy:
+            abandoned = {place for number, place in each._held.items() if number in failed}
+            each._launches = [launch for place, launch in enumerate(each._launches) if place not in abandoned]
         try:
             workload, alone = begun_work(busy, done, record, self._alone_ns)
         finally:
@@ -245,6 +251,7 @@ class Session(SessionApi):
 
     def _end(self) -> None:
         """Releases the device and the session's copies of variables."""
+        self._dependencies.close()
         self._on.check()
         self._on.forget()
         for each in self._applications:
@@ -254,8 +261,10 @@ class Session(SessionApi):
         self,
         application: SessionApplication,
         launch: Launched,
+        after: Any,
     ) -> Job:
         self._require_open()
+        things = things_in(after, self._on.gpu) if after is not NOTHING else []
         kernel, grid, block, args, shared_bytes = launch
         if not isinstance(args, list | tuple):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
@@ -264,11 +273,16 @@ class Session(SessionApi):
             self._require_open()
             number = application._register(self._core, submitted.core)
             # Both steps under one lock, so that the list has the order of the job numbers.
-            job_number = self._core.submit(number, submitted.core, submitted.program)
+            job_number = self._core.submit(number, submitted.core, submitted.program, len(things) > 0)
             if self._keeps_record:
+                if things:
+                    application._held[job_number] = len(application._launches)
                 application._launches.append(submitted)
-        job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", args)
+        # Whatever the job waits for must exist as long as the driver may be asked about it.
+        job = Job(self, job_number, f"{kernel.name!r} of {application.name!r}", [args, after])
         self._jobs.add(job)
+        if things:
+            self._dependencies.hold(job_number, things)
         return job
 
     def _set_priority(self, application: SessionApplication, priority: int) -> None:

@@ -16,22 +16,24 @@ namespace py = pybind11;
 using SinkPtr = std::shared_ptr<daemon::SessionSink>;
 
 SinkPtr open_program_sink(const Device& device, std::shared_ptr<Programs> programs, const py::object& policy,
-                          const std::string& ordering) {
+                          const std::string& ordering, bool run_at_once) {
   const Session::MakePolicy make_policy = bindings::maker_of(policy);
   auto ordered = bindings::session_ordering(ordering, device);
   const py::gil_scoped_release released;
-  return {new daemon::SessionSink(program_live_device(device, std::move(programs)), make_policy,
+  const ProgramGpuSettings settings{.run_at_once = run_at_once};
+  return {new daemon::SessionSink(program_live_device(device, std::move(programs), settings), make_policy,
                                   {.ordering = std::move(ordered)}),
           WithoutGil<daemon::SessionSink>{}};
 }
 
 std::shared_ptr<ProgramPort> open_program_port(const SinkPtr& sink, std::shared_ptr<Programs> programs,
-                                               std::shared_ptr<daemon::SessionApplication> application,
-                                               int descriptor) {
+                                               std::shared_ptr<daemon::SessionApplication> application, int descriptor,
+                                               bool run_at_once) {
   auto memory = daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(descriptor), sizeof(ProgramPage));
   auto program = std::make_shared<Program>(std::move(memory));
   const py::gil_scoped_release released;
-  return {new ProgramPort(sink->session(), std::move(application), std::move(programs), std::move(program)),
+  const ProgramGpuSettings settings{.run_at_once = run_at_once};
+  return {new ProgramPort(sink->session(), std::move(application), std::move(programs), std::move(program), settings),
           WithoutGil<ProgramPort>{}};
 }
 
@@ -112,10 +114,11 @@ void bind_programs(py::module_& module) {
   module.def("program_device", &program_device, py::arg("name"), "The device that programs are scheduled on.");
   py::class_<Programs, std::shared_ptr<Programs>>(module, "Programs", "Those that a server has.").def(py::init<>());
   module.def("open_program_sink", &open_program_sink, py::arg("device"), py::arg("programs"), py::arg("policy"),
-             py::arg("ordering") = "arrival", "A session with these programs as its device.");
+             py::arg("ordering") = "arrival", py::arg("run_at_once") = false,
+             "A session with these programs as its device. Under MPS their kernels run at once.");
   py::class_<ProgramPort, std::shared_ptr<ProgramPort>>(module, "ProgramPort", "Has a session schedule a program.")
       .def(py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
-           py::arg("descriptor"), py::keep_alive<1, 2>(),
+           py::arg("descriptor"), py::arg("run_at_once") = false, py::keep_alive<1, 2>(),
            "Of the page, which remains the caller's. Throws InvalidInput where it is none.")
       .def("close", &ProgramPort::close, py::call_guard<py::gil_scoped_release>(),
            "The program continues without a scheduler.");

@@ -94,11 +94,11 @@ int add(Session& session, Application application, const Launch& first) {
   return static_cast<int>(session.add(std::move(application), first));
 }
 
-JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program) {
+JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program, bool is_held) {
   std::shared_ptr<const DeviceCode> code;
   if (program != nullptr) code = std::make_shared<cuda::SubmittedCode>(program->operations.front());
   const py::gil_scoped_release no_gil;
-  return session.submit(static_cast<ApplicationId>(application), launch, std::move(code));
+  return session.submit(static_cast<ApplicationId>(application), launch, std::move(code), is_held);
 }
 
 void set_priority(Session& session, int application, int priority) {
@@ -172,8 +172,9 @@ void bind_session(py::module_& module) {
            "An application without operations arrives; returns its number. Throws InvalidInput where its first launch "
            "cannot run, or misses the deadline or the latency bound even alone, by its profile.")
       .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
+           py::arg("is_held") = false,
            "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
-           "the job.")
+           "the job. One that is held waits for HeldJobs.")
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
       .def("watch", &Session::watch, py::arg("job"), no_gil, "await_watched() returns this job once it is over.")
       .def("await_watched", &Session::await_watched, no_gil,

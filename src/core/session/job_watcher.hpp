@@ -45,6 +45,11 @@ class JobWatcher : public RunObserver {
   }
 
   void cancel(OperationId operation, Time now) {
+    const std::string& owner = run_->state().application(run_->owner(operation)).name;
+    cancel(operation, now, "application '" + owner + "' has been cancelled");
+  }
+
+  void cancel(OperationId operation, Time now, const std::string& reason) {
     const WatchedJob job = jobs_[index(operation)];
     const ApplicationId owner = run_->owner(operation);
     tell({.job = job.id,
@@ -53,7 +58,6 @@ class JobWatcher : public RunObserver {
           .began = job.began,
           .end = now,
           .now = gpu_->now()});
-    const std::string reason = "application '" + run_->state().application(owner).name + "' has been cancelled";
     tell_waiting(job.id, [&] { board_.cancel(job.id, reason); });
   }
 

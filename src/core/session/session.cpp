@@ -128,13 +128,19 @@ ApplicationId Session::add(Application application, const Operation& first) {
   return add(std::move(application));
 }
 
-JobId Session::submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code) {
+JobId Session::submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code,
+                      bool is_held) {
   require_runnable(operation, *device_.description);
   const std::scoped_lock lock(mutex_);
   require_open();
   require_present(application);
-  push(SubmittedJob{application, std::move(operation), std::move(code)});
+  push(SubmittedJob{application, std::move(operation), std::move(code), is_held});
   return jobs_.open();
+}
+
+void Session::release(JobId job, std::string failure) {
+  const std::scoped_lock lock(mutex_);
+  if (!failure_ && !closing_) push(Release{job, std::move(failure)});
 }
 
 void Session::withdraw(ApplicationId application) {

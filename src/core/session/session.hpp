@@ -79,7 +79,12 @@ class Session {
   /// Returns a number for wait(): jobs are counted from 0. `code` says what the operation is on the device, where that
   /// has to be said. Throws InvalidInput for a launch that cannot run, Cancelled for an application that was withdrawn,
   /// and what the session has failed with.
-  JobId submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code = nullptr);
+  /// A job that is held begins after release(), and those behind it in its application after it.
+  JobId submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code = nullptr,
+               bool is_held = false);
+  /// What the job waited for has happened, or has failed: with a reason the job is cancelled instead. Nothing happens
+  /// where it is not held, or the session is over.
+  void release(JobId job, std::string failure = {});
 
   /// The application goes; this returns at once. Its waiting jobs are cancelled, and the one that runs once it has
   /// stopped at a block boundary, even if no block of it was left. Nothing happens where it has gone already.
@@ -130,6 +135,11 @@ class Session {
     ApplicationId application;
     Operation operation;
     std::shared_ptr<const DeviceCode> code;
+    bool is_held;
+  };
+  struct Release {
+    JobId job;
+    std::string failure;
   };
   struct Withdrawal {
     ApplicationId application;
@@ -145,7 +155,7 @@ class Session {
     bool is_done = false;
     std::exception_ptr failure;
   };
-  using Request = std::variant<Application, SubmittedJob, Withdrawal, EndlessBlock, Call*>;
+  using Request = std::variant<Application, SubmittedJob, Release, Withdrawal, EndlessBlock, Call*>;
   struct PresentApplication {
     std::string name;
     bool is_withdrawn = false;

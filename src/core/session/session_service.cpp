@@ -142,14 +142,14 @@ void Session::Service::give_up() {
 void Session::Service::require_progress() const {
   const std::scoped_lock lock(session_.mutex_);
   const bool starves =
-      !run_.is_idle() && gpu_.is_idle() && !run_.wake_at() && session_.requests_.empty() && !session_.closing_;
+      !run_.is_at_rest() && gpu_.is_idle() && !run_.wake_at() && session_.requests_.empty() && !session_.closing_;
   if (starves) throw PolicyError(run_.waiting());
 }
 
 /// Spins for a moment before it sleeps, where that has been worth it lately: an application that submits one launch
 /// after the other returns soon.
 void Session::Service::wait_for_requests(std::unique_lock<std::mutex>& lock) {
-  const auto is_wanted = [&] { return !session_.requests_.empty() || session_.closing_ || !run_.is_idle(); };
+  const auto is_wanted = [&] { return !session_.requests_.empty() || session_.closing_ || !run_.is_at_rest(); };
   if (is_wanted()) return;
   const auto start = std::chrono::steady_clock::now();
   const auto until = start + session_.spin_of_thread_.begin_wait();
@@ -182,14 +182,29 @@ void Session::Service::carry_out(Application& application) { run_.add(std::move(
 
 void Session::Service::carry_out(SubmittedJob& job) {
   const Time now = gpu_.now();
-  const OperationId next = run_.submit(job.application, std::move(job.operation), now, std::move(job.code));
+  const OperationId next =
+      run_.submit(job.application, std::move(job.operation), now, std::move(job.code), job.is_held);
   watcher_.expect(next);
   history_.submitted(next, now);
+  if (job.is_held) held_.emplace(watcher_.job_of(next), next);
+}
+
+void Session::Service::carry_out(const Release& release) {
+  const auto found = held_.find(release.job);
+  if (found == held_.end()) return;
+  const OperationId operation = found->second;
+  held_.erase(found);
+  const Time now = gpu_.now();
+  if (release.failure.empty()) return run_.release(operation, now);
+  watcher_.cancel(operation, now, release.failure);
+  history_.dropped(operation);
+  run_.abandon(operation, now);
 }
 
 void Session::Service::carry_out(const Withdrawal& withdrawal) {
   const Time now = gpu_.now();
   for (const OperationId dropped : run_.withdraw(withdrawal.application, now)) {
+    held_.erase(watcher_.job_of(dropped));
     watcher_.cancel(dropped, now);
     history_.dropped(dropped);
   }

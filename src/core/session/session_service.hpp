@@ -2,6 +2,7 @@
 // What a session's thread does: it carries out requests, passes on what the device reports, and says how it ended.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "core/session/job_watcher.hpp"
@@ -36,6 +37,7 @@ class Session::Service {
   void wait_for_requests(std::unique_lock<std::mutex>& lock);
   void carry_out(Application& application);
   void carry_out(SubmittedJob& job);
+  void carry_out(const Release& release);
   void carry_out(const Withdrawal& withdrawal);
   void carry_out(const EndlessBlock& endless);
   void carry_out(Call* call);
@@ -50,6 +52,7 @@ class Session::Service {
   JobWatcher watcher_;
   SessionHistory& history_;
   OpenRun run_;
+  std::map<JobId, OperationId> held_;
   std::vector<Request> requests_;  // being carried out
 };
 

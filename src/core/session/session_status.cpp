@@ -33,7 +33,12 @@ void describe(const RunningLaunch& launch, const OpenRun& run, Time now, Applica
   status.remaining = remaining_time(launch, run.state(), now);
 }
 
-/// The ordering has not let it go.
+/// The operation that the device gets next. The ordering has not let it go, or it is held.
+const OperationId* first_of(const OpenStream& stream) {
+  if (!stream.waiting.empty()) return &stream.waiting.front();
+  return stream.unissued.empty() ? nullptr : &stream.unissued.front().id;
+}
+
 void describe_first(const Operation& operation, ApplicationStatus& status) {
   status.state = "waiting";
   --status.waiting;
@@ -61,7 +66,7 @@ double sms_alone(const RunningLaunch& launch, const State& state) {
 bool is_late(const Application& application, const OpenStream& stream, const Tally& tally,
              const ApplicationStatus& status) {
   if (!application.deadline) return false;
-  const bool is_busy = stream.current || !stream.waiting.empty();
+  const bool is_busy = stream.current || !stream.waiting.empty() || !stream.unissued.empty();
   const Duration last = tally.last_end - Time(application.arrival);
   return (is_busy ? status.elapsed + status.remaining.value_or(Duration{}) : last) > *application.deadline;
 }
@@ -100,7 +105,7 @@ SessionStatus status_of(const OpenRun& run, Time now) {
                            .name = application.name,
                            .priority = run.state().priority(id),
                            .weight = application.weight,
-                           .waiting = stream.waiting.size(),
+                           .waiting = stream.waiting.size() + stream.unissued.size(),
                            .sm_time = tally.sm_time,
                            .operations = tally.operations,
                            .preemptions = tally.preemptions,
@@ -108,7 +113,8 @@ SessionStatus status_of(const OpenRun& run, Time now) {
     const RunningLaunch* launch = stream.current ? run.state().find(*stream.current) : nullptr;
     if (launch != nullptr) describe(*launch, run, now, each);
     if (stream.current && launch == nullptr) each.state = "copying";
-    if (!stream.current && !stream.waiting.empty()) describe_first(run.operation(stream.waiting.front()), each);
+    const OperationId* first = first_of(stream);
+    if (!stream.current && first != nullptr) describe_first(run.operation(*first), each);
     if (stream.is_withdrawn) each.state = "cancelled";
     each.is_late = is_late(application, stream, tally, each);
     status.applications.push_back(std::move(each));

@@ -98,7 +98,8 @@ CoRunSlot LaunchClassifier::slot_for(const ActiveApplications::PredictedArrival&
                  .alone = time_alone(*kernel, arrival.launch->blocks),
                  .as_written = time_as_written(*kernel, arrival.launch->blocks),
                  .min_speed = application.min_speed ? application.min_speed : options_.min_speed,
-                 .fills_gpu = arrival.launch->blocks >= std::int64_t{arrival.max_residency} * state_.sms(),
+                 .fills_gpu = static_cast<double>(arrival.launch->blocks) >=
+                              Tuning::share_that_fills * arrival.max_residency * state_.sms(),
                  .contender = {&kernel->kernel, arrival.max_residency, arrival.weight}};
   if (application.latency) {
     slot.latency_bound = nanoseconds(*application.latency);

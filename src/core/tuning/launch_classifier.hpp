@@ -23,7 +23,7 @@ struct CoRunSlot {
   double alone = 0;                   ///< nanoseconds that the launch takes alone; 0: not known
   double as_written = 0;              ///< the same of the original kernel, where that has been measured
   std::optional<double> min_speed{};  ///< asked for by the application, or by the policy for all
-  bool fills_gpu = false;             ///< has it blocks enough for every SM at maximum residency?
+  bool fills_gpu = false;             ///< has it blocks enough for most of every SM?
   /// Nanoseconds that the latency bound leaves for the launch's work: without the way to the GPU and back, and without
   /// a last wave.
   double time_for_work = std::numeric_limits<double>::infinity();

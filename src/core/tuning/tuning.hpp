@@ -18,6 +18,8 @@ struct Tuning {
   static constexpr std::size_t most_slots = 8;
   /// A launch that fills less than this share of the GPU costs the others little, even if it returns at once.
   static constexpr double small_share_of_gpu = 0.25;
+  /// From this share of the blocks that fit on the GPU at once, a launch leaves none of it idle that would be missed.
+  static constexpr double share_that_fills = 0.75;
   /// A launch of an unprofiled kernel is small if it has at most one block for this many SMs.
   static constexpr int sms_per_block_of_small = 4;
 

@@ -69,6 +69,7 @@ namespace gpushare::cuda {
   F(cuEventCreate)                               \
   F(cuEventDestroy)                              \
   F(cuEventRecord)                               \
+  F(cuEventQuery)                                \
   F(cuEventElapsedTime)                          \
   F(cuDeviceGetDevResource)                      \
   F(cuDevSmResourceSplitByCount)                 \

@@ -94,7 +94,8 @@ class ProgramGpuTest : public testing::Test {
   WrittenProgram two;
   std::vector<std::unique_ptr<PieceCode>> codes;
   std::vector<std::unique_ptr<Operation>> operations;
-  ProgramGpu gpu{program_device("programs"), programs, {.drain_patience = 1h}};
+  static constexpr Duration limited_for = 20ms;
+  ProgramGpu gpu{program_device("programs"), programs, {.drain_patience = 1h, .limited_for = limited_for}};
 };
 
 TEST_F(ProgramGpuTest, HoldsTheProgramThatThePlanLeavesOut) {
@@ -180,8 +181,8 @@ TEST_F(ProgramGpuTest, LetsBothGoWhereThePlanDividesTheSms) {
   const Quota second_half = Quota::per_sm({0, 0, 0, 0, 1, 1, 1, 1});
   gpu.apply(
       {.shares = {{.launch = OperationId{0}, .quota = first_half}, {.launch = OperationId{1}, .quota = second_half}}});
-  EXPECT_EQ(one.lease().state, LeaseState::Limited);
-  EXPECT_EQ(two.lease().state, LeaseState::Limited);
+  EXPECT_EQ(one.lease(), Lease{});
+  EXPECT_EQ(two.lease(), Lease{});
 }
 
 TEST_F(ProgramGpuTest, EndsABlockForEveryMillisecondOfWork) {
@@ -256,8 +257,33 @@ TEST_F(ProgramGpuTest, LetsProgramsThatLeaveTheGpuIdleRunTogether) {
   for (int noted = 0; noted < 40; ++noted) two.program->note_busy(4ms, 10ms, true);
   launch_both(10ms);
   gpu.apply(plan_of({OperationId{0}, OperationId{1}}));
+  EXPECT_EQ(one.lease(), Lease{});
+  EXPECT_EQ(two.lease(), Lease{});
+}
+
+TEST_F(ProgramGpuTest, LimitsProgramsForAWhileAfterOneWasHeld) {
+  launch_both(10ms);
+  gpu.apply(plan_of({OperationId{0}}));
+  const Quota first_half = Quota::per_sm({1, 1, 1, 1, 0, 0, 0, 0});
+  const Quota second_half = Quota::per_sm({0, 0, 0, 0, 1, 1, 1, 1});
+  const Plan both{
+      .shares = {{.launch = OperationId{0}, .quota = first_half}, {.launch = OperationId{1}, .quota = second_half}}};
+  gpu.apply(both);
   EXPECT_EQ(one.lease().state, LeaseState::Limited);
   EXPECT_EQ(two.lease().state, LeaseState::Limited);
+  events_within(limited_for);
+  gpu.apply(both);
+  EXPECT_EQ(one.lease(), Lease{});
+  EXPECT_EQ(two.lease(), Lease{});
+}
+
+TEST(ProgramsAtOnce, TakeAPartOfEachSmHoweverBusyTheyAre) {
+  const WrittenProgram busy;
+  const Launch alone = piece_of("program", *busy.program, {});
+  const Launch beside = piece_of("program", *busy.program, {.run_at_once = true});
+  const Device device = program_device("programs");
+  EXPECT_EQ(alone.kernel.needs.threads, device.per_sm.threads);
+  EXPECT_LE(beside.kernel.needs.threads * device.per_sm.blocks, device.per_sm.threads);
 }
 
 TEST_F(ProgramGpuTest, HoldsTheSecondInRankWhereBothKeepTheGpuBusy) {

@@ -39,8 +39,8 @@ class TrialSession {
   ApplicationId add(const std::string& name, int priority = 0) {
     return session.add({.name = name, .priority = priority});
   }
-  JobId submit(ApplicationId application, std::int64_t blocks, Duration block_time) {
-    return session.submit(application, launch_of(blocks, block_time.count()));
+  JobId submit(ApplicationId application, std::int64_t blocks, Duration block_time, bool is_held = false) {
+    return session.submit(application, launch_of(blocks, block_time.count()), nullptr, is_held);
   }
   /// Until the application is in this state.
   ApplicationStatus await(ApplicationId application, const std::string& state) {
@@ -75,6 +75,68 @@ TEST(Session, WatchedJobsAreReturnedAsTheyEnd) {
   EXPECT_THAT(trial.session.await_watched(), SizeIs(0));
   trial.session.watch(endless);
   EXPECT_EQ(trial.session.await_watched(), std::vector{endless});
+}
+
+TEST(Session, HeldJobAndThoseBehindItWaitForItsRelease) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  const JobId before = trial.submit(a, 1, 1ms);
+  const JobId held = trial.submit(a, 1, 1ms, true);
+  const JobId behind = trial.submit(a, 1, 1ms);
+  const JobId beside = trial.submit(trial.add("b"), 1, 1ms);
+  EXPECT_TRUE(trial.session.wait(before, patience));
+  EXPECT_TRUE(trial.session.wait(beside, patience));
+  EXPECT_EQ(trial.await(a, "waiting").waiting, 1);
+  EXPECT_FALSE(trial.session.wait(behind, 5ms));
+  trial.session.release(held);
+  EXPECT_TRUE(trial.session.wait(behind, patience));
+  EXPECT_TRUE(trial.session.wait(held, {}));
+}
+
+TEST(Session, HeldJobsAreReleasedInAnyOrderAndRunInTheirOwn) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  const JobId first = trial.submit(a, 1, 1ms, true);
+  const JobId second = trial.submit(a, 1, 1ms, true);
+  trial.session.release(second);
+  trial.session.release(second);
+  EXPECT_FALSE(trial.session.wait(second, 5ms));
+  trial.session.release(first);
+  EXPECT_TRUE(trial.session.wait(second, patience));
+  EXPECT_THAT(trial.session.finish(patience).workload.applications.front().operations, SizeIs(2));
+}
+
+TEST(Session, HeldJobIsCancelledWhereWhatItWaitsForHasFailed) {
+  TrialSession trial;
+  const ApplicationId a = trial.add("a");
+  const JobId held = trial.submit(a, 1, 1ms, true);
+  const JobId behind = trial.submit(a, 1, 1ms);
+  trial.session.release(held, "it has failed");
+  EXPECT_TRUE(trial.session.wait(behind, patience));
+  EXPECT_THAT(message_of<Cancelled>([&] { trial.session.wait(held, patience); }), testing::HasSubstr("has failed"));
+  EXPECT_THAT(trial.session.finish(patience).workload.applications.front().operations, SizeIs(1));
+}
+
+TEST(Session, HeldJobsGoWithTheirApplication) {
+  for (const bool keeps_record : {true, false}) {
+    TrialSession trial("fifo", {.keeps_record = keeps_record});
+    const ApplicationId a = trial.add("a");
+    const JobId held = trial.submit(a, 1, 1ms, true);
+    const JobId behind = trial.submit(a, 1, 1ms);
+    trial.session.withdraw(a);
+    EXPECT_THROW(trial.session.wait(held, patience), Cancelled);
+    EXPECT_THROW(trial.session.wait(behind, patience), Cancelled);
+    trial.session.release(held);
+    EXPECT_TRUE(trial.session.wait(trial.submit(trial.add("b"), 1, 1ms), patience));
+  }
+}
+
+TEST(Session, HeldJobFailsWithASessionThatIsClosed) {
+  TrialSession trial;
+  const JobId held = trial.submit(trial.add("a"), 1, 1ms, true);
+  trial.session.close();
+  trial.session.release(held);
+  EXPECT_THROW(trial.session.wait(held, patience), DeviceError);
 }
 
 TEST(Session, WaitingEndsWithItsTime) {

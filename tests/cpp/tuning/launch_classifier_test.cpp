@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/model/residency.hpp"
 #include "hand_written_events.hpp"
 #include "tuning/sample_kernels.hpp"
 
@@ -76,6 +77,18 @@ TEST(LaunchClassifier, UnprofiledLaunchesAreSmallByTheirBlocks) {
   run.arrive(1, 0);
   EXPECT_THAT(run.schedule().first, ElementsAre(OperationId{0})) << "two blocks on eight SMs";
   EXPECT_THAT(run.in_slots(), ElementsAre(1));
+}
+
+TEST(LaunchClassifier, LaunchesThatLeaveLittleOfTheGpuIdleFillIt) {
+  const Device device = mixing_device();
+  const int room = max_residency(device, issuing_kernel().needs) * device.sms;
+  ClassifiedRun run(workload_of({launch_with(issuing_kernel(), room - room / 8),
+                                 launch_with(issuing_kernel(), room / 2), launch_with(issuing_kernel(), room)}));
+  run.options.small = Duration::zero();
+  for (const int application : {0, 1, 2}) run.arrive(application, 0);
+  std::vector<bool> fill;
+  for (const CoRunSlot& slot : run.schedule().slots) fill.push_back(slot.fills_gpu);
+  EXPECT_THAT(fill, ElementsAre(true, false, true));
 }
 
 TEST(LaunchClassifier, LaunchesBeyondTheSlotsAreQueued) {

@@ -296,10 +296,11 @@ def open_device(name):
 class StandIn:
     """What a worker needs of a ServedSession."""
 
-    def __init__(self, device, policy, ordering):
+    def __init__(self, device, settings):
         open_device(device)
         self.device = SimpleNamespace(name=device, description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))
-        self.policy, self.applications, self.failure, self.failed = policy, [], None, threading.Event()
+        self.policy, self.applications = settings.policy, []
+        self.failure, self.failed = None, threading.Event()
         self.sink, self.arrays = Sink(self), {}
         self.past = collections.deque(maxlen=1000)
 

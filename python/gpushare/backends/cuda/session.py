@@ -57,6 +57,11 @@ class GpuInSession(SessionDevice):
         estimates = estimates_for(self.device, ordering)
         return _core.CoreSession(self.device.core, policy, keeps_record, ordering, estimates)
 
+    @property
+    def gpu(self) -> _core.CudaDevice:
+        """The GPU."""
+        return self.device.core
+
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values on the device."""
         return from_host(self.device.core, values)

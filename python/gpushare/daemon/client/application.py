@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from gpushare._core import Cancelled
+from gpushare._core import Cancelled, InvalidInput
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.checks import whole
 from gpushare.daemon.client.job import DaemonJob
@@ -59,6 +59,7 @@ class DaemonApplication:
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
         idempotent: bool = False,
+        after: Any = (),
     ) -> DaemonJob:
         """Submits a launch and returns at once.
 
@@ -72,6 +73,7 @@ class DaemonApplication:
             shared_bytes: dynamic shared memory per block.
             idempotent: the launch may be repeated, and is if the worker ends before the launch does and all its arrays
                 are durable.
+            after: nothing: only jobs of a session in this process can wait for something else.
 
         Raises:
             InvalidInput: an argument, the grid or the block is not valid; the message names it.
@@ -81,6 +83,11 @@ class DaemonApplication:
         """
         if self._cancelled:
             raise Cancelled(f"application {self.name!r} has been cancelled")
+        if not isinstance(after, list | tuple) or after:
+            raise InvalidInput(
+                "after= is for jobs of a session in this process: for a job of a server, wait first, "
+                "for example by result() or torch.cuda.synchronize()"
+            )
         parts = launched(kernel, blocks, grid, block, args, shared_bytes)
         return self._session._submit(self, parts, idempotent)
 

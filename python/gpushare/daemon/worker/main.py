@@ -30,11 +30,11 @@ EXIT_NO_DEVICE = 72
 """Exit status after an error in opening the device: another worker is not started at once."""
 
 
-def open_session(device: str, policy: str, ordering: str) -> ServedSession:
+def open_session(device: str, settings: Settings) -> ServedSession:
     """What the worker's clients share."""
     if device == PROGRAMS:
-        return ServedPrograms(policy, ordering)
-    return KernelSession(device, policy, ordering)
+        return ServedPrograms(settings.policy, settings.ordering, has_mps=settings.mps)
+    return KernelSession(device, settings.policy, settings.ordering)
 
 
 def main(descriptor: int, open_session: OpenSession = open_session) -> None:

@@ -29,12 +29,14 @@ class ServedPrograms(ServedSession):
     Args:
         policy: the policy that admits programs.
         ordering: ordering of their pieces of work.
+        has_mps: their kernels run at the same time, by MPS.
     """
 
-    def __init__(self, policy: str, ordering: str) -> None:
+    def __init__(self, policy: str, ordering: str, *, has_mps: bool = False) -> None:
         self._programs = _core.Programs()
+        self._has_mps = has_mps
         device = ProgramDevice(PROGRAMS, _core.program_device(PROGRAMS))
-        sink = _core.open_program_sink(device.description, self._programs, policy, ordering)
+        sink = _core.open_program_sink(device.description, self._programs, policy, ordering, has_mps)
         super().__init__(device, sink, policy)
 
     @property
@@ -52,4 +54,4 @@ class ServedPrograms(ServedSession):
         Raises:
             InvalidInput: the memory is not a program's page.
         """
-        return _core.ProgramPort(self.sink, self._programs, application, page)
+        return _core.ProgramPort(self.sink, self._programs, application, page, self._has_mps)

@@ -44,7 +44,7 @@ TIME_TO_BLAME_S = 1.0
 """Time for the session to notice a fault that a copy reports first, in seconds; only the session knows the jobs."""
 LONGEST_WAIT_S = 3600.0
 
-OpenSession = Callable[[str, str, str], Any]
+OpenSession = Callable[[str, Settings], Any]
 """Opens a session from a device, a policy, and an ordering."""
 
 
@@ -70,7 +70,7 @@ class Worker:
     def __init__(self, device: str, settings: Settings, open_session: OpenSession) -> None:
         self.device = device
         self.settings = settings
-        self.session = open_session(device, settings.policy, settings.ordering)
+        self.session = open_session(device, settings)
         self.policy = settings.policy
         self.accounts = MemoryAccounts(_memory_of(self.session, settings), settings.memory_bytes_per_user)
         self.pinning = Pinning(self.session.device)

@@ -64,7 +64,7 @@ ApplicationId OpenRun::add(Application application, Time now) {
 }
 
 OperationId OpenRun::submit(ApplicationId application, Operation operation, Time now,
-                            std::shared_ptr<const DeviceCode> code) {
+                            std::shared_ptr<const DeviceCode> code, bool is_held) {
   require_runnable(operation, gpu_.device());
   const OperationId id = take_id();
   work_->operations[index(id)] = std::move(operation);
@@ -73,17 +73,61 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   ++unfinished_;
   OpenStream& stream = streams_.at(application);
   identities_[index(id)] = identity_of(state().application(application).name, stream.submitted++);
-  stream.waiting.push_back(id);
   dispatcher_.advance_to(now);
   stream.time.submitted(dispatcher_.now());
-  ordered_.issue(application, work_->operations[index(id)]);
-  if (stream.waiting.size() > 1) return id;
+  if (is_held || !stream.unissued.empty()) {
+    stream.unissued.push_back({id, is_held});
+    ++unissued_;
+  } else {
+    issue(application, id);
+  }
+  return id;
+}
+
+void OpenRun::issue(ApplicationId application, OperationId operation) {
+  OpenStream& stream = streams_.at(application);
+  stream.waiting.push_back(operation);
+  ordered_.issue(application, work_->operations[index(operation)]);
+  if (stream.waiting.size() > 1) return;
   if (stream.current) {
     ordered_.announce_following(application);
   } else {
     start_next(application);
   }
-  return id;
+}
+
+void OpenRun::release(OperationId held, Time now) {
+  const ApplicationId application = owners_[index(held)];
+  std::ranges::find(streams_.at(application).unissued, held, &UnissuedOperation::id)->is_held = false;
+  dispatcher_.advance_to(now);
+  issue_released(application);
+}
+
+void OpenRun::issue_released(ApplicationId application) {
+  std::deque<UnissuedOperation>& unissued = streams_.at(application).unissued;
+  while (!unissued.empty() && !unissued.front().is_held) {
+    const OperationId next = unissued.front().id;
+    unissued.pop_front();
+    --unissued_;
+    issue(application, next);
+  }
+}
+
+void OpenRun::abandon(OperationId held, Time now) {
+  const ApplicationId application = owners_[index(held)];
+  std::erase_if(streams_.at(application).unissued, [held](const auto& each) { return each.id == held; });
+  --unissued_;
+  dispatcher_.advance_to(now);
+  drop(application, {&held, 1});
+  issue_released(application);
+}
+
+/// Returns what was unissued.
+std::vector<OperationId> OpenRun::without_unissued(ApplicationId application) {
+  std::vector<OperationId> taken;
+  for (const UnissuedOperation& each : std::exchange(streams_.at(application).unissued, {})) taken.push_back(each.id);
+  unissued_ -= std::ssize(taken);
+  return taken;
 }
 
 OperationId OpenRun::take_id() {
@@ -141,6 +185,8 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   const bool is_first_leaving = !stream.waiting.empty() && gpu_.is_leaving(stream.waiting.front());
   std::vector<OperationId> dropped(stream.waiting.begin() + (is_first_leaving ? 1 : 0), stream.waiting.end());
   stream.waiting.resize(is_first_leaving ? 1 : 0);
+  const std::vector<OperationId> unissued = without_unissued(application);
+  dropped.insert(dropped.end(), unissued.begin(), unissued.end());
   drop(application, dropped);
   if (!stream.current) end_withdrawn(application);
   return dropped;

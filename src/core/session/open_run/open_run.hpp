@@ -22,11 +22,18 @@ struct OpenWork {
   std::deque<std::shared_ptr<const DeviceCode>> codes;  ///< by OperationId
 };
 
+/// An operation that waits for something outside of the run, or follows one that does.
+struct UnissuedOperation {
+  OperationId id{};
+  bool is_held = false;
+};
+
 /// An application of an open run: its stream of operations, one under way at a time.
 struct OpenStream {
-  std::deque<OperationId> waiting;     ///< the first for the ordering, if nothing is on the device
-  std::optional<OperationId> current;  ///< on the device
-  std::size_t submitted = 0;           ///< so far
+  std::deque<UnissuedOperation> unissued;  ///< behind `waiting`; the first one is held
+  std::deque<OperationId> waiting;         ///< the first for the ordering, if nothing is on the device
+  std::optional<OperationId> current;      ///< on the device
+  std::size_t submitted = 0;               ///< so far
   TimeInSystem<Time, Duration> time{};
   bool is_withdrawn = false;
   bool has_ended = false;
@@ -60,8 +67,13 @@ class OpenRun : private OperationSource {
   ApplicationId add(Application application, Time now);
   /// The operation starts when those before it in the application have ended. Throws InvalidInput where it
   /// cannot run.
+  /// Where it is held, it and those behind it are not known to orderings and policies before it is released.
   OperationId submit(ApplicationId application, Operation operation, Time now,
-                     std::shared_ptr<const DeviceCode> code = nullptr);
+                     std::shared_ptr<const DeviceCode> code = nullptr, bool is_held = false);
+  /// A held operation of an application that was not withdrawn is held no longer.
+  void release(OperationId held, Time now);
+  /// It will never be done; those behind it are not held by it.
+  void abandon(OperationId held, Time now);
 
   /// The application goes: what has not begun is dropped and returned, and what it has on the device stops at the next
   /// block boundary. With that it has ended, to policies like any other. What the device had started ahead of time is
@@ -87,6 +99,8 @@ class OpenRun : private OperationSource {
 
   /// Has everything ended that has been submitted?
   bool is_idle() const { return unfinished_ == 0; }
+  /// Is all that has not ended unissued?
+  bool is_at_rest() const { return unfinished_ == unissued_; }
   /// When the policy wants to be asked again.
   std::optional<Time> wake_at() const { return dispatcher_.wake_at(); }
   /// Names the applications that wait although nothing can happen under the present plan.
@@ -107,6 +121,9 @@ class OpenRun : private OperationSource {
 
  private:
   OperationId take_id();
+  void issue(ApplicationId application, OperationId operation);
+  void issue_released(ApplicationId application);
+  std::vector<OperationId> without_unissued(ApplicationId application);
   void forget(OperationId operation);
   void drop(ApplicationId application, std::span<const OperationId> operations);
   void start_next(ApplicationId application);
@@ -129,6 +146,7 @@ class OpenRun : private OperationSource {
   std::deque<OperationId> forgotten_;  // to be used again, first those that ended first
   EndedWork ended_work_;
   std::int64_t unfinished_ = 0;
+  std::int64_t unissued_ = 0;
 };
 
 }  // namespace gpushare

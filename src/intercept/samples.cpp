@@ -6,6 +6,7 @@
 
 #include "intercept/forks.hpp"
 #include "intercept/waiting.hpp"
+#include "intercept/workers/worker_rounds.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -20,6 +21,7 @@ struct EventPair {
   KnownLaunch* known = nullptr;
   std::uint64_t first_recorded_at_ns = 0;
   std::uint64_t idle_ns = 0;  ///< the stream's wait for the launch, behind the first event
+  bool as_workers = false;
   std::uint32_t held = 0;     ///< WorkerWords::go: a kernel may have been evicted in between where it has changed
 };
 
@@ -69,7 +71,11 @@ bool read_pair(const Membership& member, EventPair& pair) {
       state == CUDA_SUCCESS && call(real.cuEventElapsedTime_v2, &milliseconds, pair.first, pair.last) == CUDA_SUCCESS;
   if (is_timed && milliseconds >= 0 && pair.held == member.page->workers.go.load(std::memory_order_relaxed)) {
     const auto between_ns = static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6);
-    pair.known->add_sample(member, std::max(between_ns, pair.idle_ns + shortest_ns) - pair.idle_ns);
+    const std::uint64_t ns = std::max(between_ns, pair.idle_ns + shortest_ns) - pair.idle_ns;
+    pair.known->add_sample(member, ns);
+    const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_relaxed));
+    const bool is_alone = lease.state == programs::LeaseState::Free;
+    if (is_alone && member.page->makes_workers != 0) note_time(*pair.known, ns, pair.as_workers);
   }
   pair.state = PairState::Ready;
   return true;
@@ -109,8 +115,9 @@ void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream
 }
 
 /// If the first event has passed already, the stream was idle when the event came, and then waited for the launch.
-void Sample::end(CUstream stream) {
+void Sample::end(CUstream stream, bool as_workers) {
   EventPair& pair = pair_of(pair_);
+  pair.as_workers = as_workers;
   const AllowedWhileCapturing allowed;
   const std::uint64_t launch_took_ns = now_ns() - pair.first_recorded_at_ns;
   pair.idle_ns = call(real.cuEventQuery, pair.first) == CUDA_SUCCESS ? launch_took_ns : 0;

@@ -266,3 +266,23 @@ def test_the_library_of_the_transformation_is_not_needed_without_workers(machine
     assert "libgpushare_images.so" in program.end()
     page.tell("page makes_workers 0")
     assert programs.start(page).end() == ""
+
+
+# What the times of launches say
+
+
+def test_a_kernel_whose_blocks_all_run_at_once_is_launched_as_it_is(programs, page):
+    page.tell(f"predict {LONG_NS} step 8 {THREADS} 0")
+    program = programs.start(page)
+    assert_as_whole(programs, program, [launch(blocks=8), "sum"])
+    assert page.process_slot()["worker_launches"] == 0
+    assert page.dump()["remarks"] == {"a launch: all its blocks run at once": 1}
+
+
+def test_a_kernel_becomes_workers_when_its_time_is_known(programs, machine):
+    page = machine.page()
+    page.tell("page makes_workers 1")
+    program = programs.start(page)
+    lines = [line for _ in range(10) for line in (launch(rounds=50), "sync")] + ["sum"]
+    assert_as_whole(programs, program, lines)
+    assert 1 <= page.process_slot()["worker_launches"] <= 9

@@ -49,18 +49,26 @@ void fetch_counts(const Membership& member, const KnownLaunch* known, const Stre
   __builtin_prefetch(&record->predicted_ns);
 }
 
-/// The launch itself, or as workers where the program asks for them and the kernel is long.
+struct Made {
+  CUresult result = CUDA_SUCCESS;
+  bool as_workers = false;
+};
+
+/// The launch itself, or as workers where that is possible.
 template <class Launch>
-CUresult made(const Membership& member, const KnownLaunch* known, const KernelArguments* arguments, StreamWords& words,
-              CUstream stream, const Launch& launch) {
-  if (!makes_workers(&member)) [[likely]]
-    return launch();
+Made made(const Membership& member, const KnownLaunch* known, const KernelArguments* arguments, StreamWords& words,
+          CUstream stream, const Launch& launch) {
   const std::lock_guard lock(words.launching);
   if (known != nullptr && arguments != nullptr && is_worth_workers(member, *known)) {
     const std::optional<CUresult> result = launched_as_workers(member, *known, *arguments, words, stream);
-    if (result) return *result;
+    if (result) return {*result, true};
   }
-  return launch();
+  return {launch()};
+}
+
+bool is_timed(const Membership& member, KnownLaunch& known) {
+  if (is_sampled(member, known)) return true;
+  return makes_workers(&member) && is_worth_workers(member, known) && wants_time_of_workers(known);
 }
 
 /// `stream` as `named` names it; `launch` makes the launch, and its result is passed on. `arguments`: nullptr for what
@@ -77,11 +85,12 @@ CUresult launched(const LaunchedThing& thing, const KernelArguments* arguments, 
   KnownLaunch* known = known_launch(*member, thing, hash, caller);
   fetch_counts(*member, known, words);
   pass_gate(*member, words, stream);
-  const bool is_wanted = known != nullptr && is_sampled(*member, *known);
+  const bool is_wanted = known != nullptr && is_timed(*member, *known);
   Sample sample(*member, known, stream, is_wanted);
-  const CUresult result = made(*member, known, arguments, words, stream, launch);
+  const auto [result, as_workers] =
+      makes_workers(member) ? made(*member, known, arguments, words, stream, launch) : Made{launch()};
   if (result != CUDA_SUCCESS) return result;
-  sample.ends(stream);
+  sample.ends(stream, as_workers);
   count_launch(*member, known, words, stream);
   return result;
 }

@@ -37,12 +37,12 @@ class HeldWork {
   }
 
  private:
-  struct Seen {
+  struct LookedAt {
     Lease lease;
     std::uint64_t looks_again_in_ns;
   };
 
-  Seen look() {
+  LookedAt look() {
     const auto lease = Lease::of(page_.lease.load(std::memory_order_acquire));
     const std::uint32_t go = page_.workers.go.load(std::memory_order_acquire);
     const std::uint64_t now = now_ns();
@@ -55,7 +55,7 @@ class HeldWork {
     return {lease, held_ns < first_looks_ns ? first_looks_every_ns : looks_every_ns};
   }
 
-  void wait_for(Seen seen) { wait_while(page_.lease, seen.lease.word(), seen.looks_again_in_ns); }
+  void wait_for(LookedAt seen) { wait_while(page_.lease, seen.lease.word(), seen.looks_again_in_ns); }
 
   void count_evictions() {
     const std::size_t streams = std::min<std::size_t>(slot_.streams.load(), programs::most_streams);

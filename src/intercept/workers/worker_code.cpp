@@ -77,7 +77,7 @@ bool has_current_context() {
   return call(real.cuCtxGetCurrent, &current) == CUDA_SUCCESS && current != nullptr;
 }
 
-/// Of the current context's device; without one, of all devices, where they are equal. Else 0.
+/// That of the current context's device; without one, of all devices, where they are equal. Else 0.
 int capability_of_loads() {
   CUdevice device = 0;
   if (has_current_context() && call(real.cuCtxGetDevice, &device) == CUDA_SUCCESS) return capability_of(device);

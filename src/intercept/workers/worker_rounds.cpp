@@ -13,6 +13,7 @@
 #include "intercept/waiting.hpp"
 #include "intercept/workers/held_work.hpp"
 #include "intercept/workers/worker_slots.hpp"
+#include "programs/worker_words.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -25,13 +26,30 @@ constexpr std::uint64_t most_rounds = 64;
 constexpr std::uint32_t most_parameters = 512;
 /// Predicted time of a worker between two looks at its order, which lies in host memory.
 constexpr std::uint64_t ns_for_a_claim = 16'000;
-constexpr std::uint64_t most_tasks_of_a_claim = 16;
+constexpr std::uint64_t most_tasks_of_a_claim = programs::all_workers.chunk;
+
+/// So many launches as workers are timed; they are compared with the one or two before, when times became known. Other
+/// programs may make kernels slower, and a kernel that takes little longer is better evicted than not.
+constexpr std::uint32_t timed_launches = 4;
+constexpr std::uint64_t most_times_as_long = 2;
+
+/// The shortest measured times, as workers and not; 0: none.
+struct MeasuredTimes {
+  std::uint64_t whole_ns = 0;
+  std::uint64_t workers_ns = 0;
+  std::uint32_t of_workers = 0;
+
+  bool are_slower_as_workers() const {
+    return of_workers >= timed_launches && whole_ns > 0 && workers_ns > most_times_as_long * whole_ns;
+  }
+};
 
 /// What is known of a KnownLaunch, at its index.
 struct KnownWorker {
   std::uint32_t generation = 0;  ///< of the code; 0: not looked for
   WorkerCode code;               ///< no worker where the launch has to be made as it is
   std::uint32_t places = 0;      ///< so many workers fill the GPU
+  MeasuredTimes times;
 };
 
 std::array<KnownWorker, most_launches> known_workers;
@@ -71,6 +89,7 @@ std::uint32_t places_for(const WorkerCode& code, const LaunchShape& shape) {
   return static_cast<std::uint32_t>(std::max(on_an_sm, 0) * sms);
 }
 
+/// A kernel whose blocks all run at once would not leave any sooner.
 KnownWorker found_worker(const Membership& member, const LaunchedThing& thing) {
   const LaunchShape& shape = thing.shape;
   const auto& [x, y, z] = shape.block;
@@ -85,10 +104,12 @@ KnownWorker found_worker(const Membership& member, const LaunchedThing& thing) {
   }
   const bool has_room = allows_shared_memory(*code, shape.shared_bytes);
   found.places = has_room ? places_for(*code, shape) : 0;
-  if (found.places > 0) {
-    found.code = *code;
-  } else {
+  if (found.places == 0) {
     count_whole(member, "a launch: an SM has no room for its worker");
+  } else if (tasks <= found.places) {
+    count_whole(member, "a launch: all its blocks run at once");
+  } else {
+    found.code = *code;
   }
   return found;
 }
@@ -96,9 +117,19 @@ KnownWorker found_worker(const Membership& member, const LaunchedThing& thing) {
 KnownWorker worker_for(const Membership& member, const KnownLaunch& known) {
   const std::lock_guard lock(known_workers_lock);
   KnownWorker& entry = known_workers[index_of(known)];
-  if (entry.generation != code_generation()) entry = found_worker(member, known.thing);
+  if (entry.generation != code_generation()) {
+    const MeasuredTimes times = entry.generation == 0 ? entry.times : MeasuredTimes{};
+    entry = found_worker(member, known.thing);
+    entry.times = times;
+  }
+  if (entry.code.worker != nullptr && entry.times.are_slower_as_workers()) {
+    count_whole(member, "a launch: it takes longer as workers");
+    entry.code = {};
+  }
   return entry;
 }
+
+bool takes_less(std::uint64_t ns, std::uint64_t than) { return than == 0 || ns < than; }
 
 /// Pointers to a kernel's arguments and one more.
 class ArgumentPointers {
@@ -138,6 +169,7 @@ std::uint32_t guide_for(std::uint64_t tasks, std::uint64_t workers, std::uint64_
   const std::uint64_t ns_for_a_task = std::max<std::uint64_t>(predicted_ns * workers / tasks, 1);
   const std::uint64_t most = std::clamp<std::uint64_t>(ns_for_a_claim / ns_for_a_task, 1, most_tasks_of_a_claim);
   const auto of_fair_share = static_cast<std::uint32_t>(std::bit_width(4 * workers) - 1);
+  if (most == most_tasks_of_a_claim) return of_fair_share;  // which the order limits
   return std::max(of_fair_share, static_cast<std::uint32_t>(std::bit_width(tasks / (most + 1))));
 }
 
@@ -232,6 +264,20 @@ std::optional<CUresult> launched_as_workers(const Membership& member, const Know
   give_back(*slot, slot->is_clear);
   if (result == CUDA_SUCCESS) member.slot->worker_launches.fetch_add(1, std::memory_order_relaxed);
   return result;
+}
+
+bool wants_time_of_workers(const KnownLaunch& known) {
+  const std::lock_guard lock(known_workers_lock);
+  const KnownWorker& entry = known_workers[index_of(known)];
+  return entry.code.worker != nullptr && entry.times.of_workers < timed_launches;
+}
+
+void note_time(const KnownLaunch& known, std::uint64_t ns, bool as_workers) {
+  const std::lock_guard lock(known_workers_lock);
+  MeasuredTimes& times = known_workers[index_of(known)].times;
+  times.of_workers += as_workers ? 1 : 0;
+  std::uint64_t& shortest = as_workers ? times.workers_ns : times.whole_ns;
+  if (takes_less(ns, shortest)) shortest = ns;
 }
 
 void drop_workers() {

@@ -15,7 +15,7 @@
 
 namespace gpushare::intercept {
 
-/// Of a launch: one of both is nullptr, or both where the kernel has no parameters.
+/// What a launch gives: one of both is nullptr, or both where the kernel has no parameters.
 struct KernelArguments {
   void** parameters = nullptr;
   void** extra = nullptr;
@@ -28,6 +28,11 @@ constexpr std::uint64_t least_ns_for_workers = 300'000;
 inline bool is_worth_workers(const Membership& member, const KnownLaunch& known) {
   return known.thing.kind == programs::LaunchKind::Kernel && known.predicted_ns(member) >= least_ns_for_workers;
 }
+
+/// Has too little been measured of its workers? A kernel that is much slower as workers is launched as it is.
+bool wants_time_of_workers(const KnownLaunch& known);
+/// A launch was timed, made as workers or not.
+void note_time(const KnownLaunch& known, std::uint64_t ns, bool as_workers);
 
 /// Nothing where the launch has to be made as it is; nothing has been launched then. `stream`: as `named` names it, and
 /// no other thread launches in it meanwhile.

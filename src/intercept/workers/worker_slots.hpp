@@ -27,7 +27,7 @@ struct WorkerSlot {
   CUdeviceptr sms() const { return control + sms_at; }
 };
 
-/// Of the current context, for a launch in a stream of it. nullptr where there is none: the launch runs whole.
+/// One in the current context, for a launch in a stream of it. nullptr where there is none: the launch runs whole.
 WorkerSlot* take_slot(CUcontext context);
 /// The launch has been made, and its end is recorded by the event; or no launch was made.
 void give_back(WorkerSlot& slot, bool is_used);

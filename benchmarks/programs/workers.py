@@ -16,8 +16,8 @@ import random
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -116,8 +116,6 @@ class Reading:
     """A line that a program has yet to print."""
 
     def __init__(self, program: Answering) -> None:
-        import threading
-
         self._found: dict[str, Any] = {}
         self._thread = threading.Thread(target=lambda: self._found.update(program.read()))
         self._thread.start()
@@ -143,7 +141,10 @@ def in_turns(ways: dict[str, Answering], rounds: int) -> dict[str, Any]:
         for way, program in ways.items():
             last[way] = program.ask(f"rounds {ROUNDS}")
             times[way].append(last[way]["ms"])
-    middle: Callable[[str, str], float] = lambda way, kernel: statistics.median(each[kernel] for each in times[way])
+
+    def middle(way: str, kernel: str) -> float:
+        return statistics.median(each[kernel] for each in times[way])
+
     return {
         way: {
             "hash": last[way]["hash"],

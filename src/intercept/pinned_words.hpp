@@ -12,7 +12,8 @@ namespace gpushare::intercept {
 
 class PinnedWords {
  public:
-  /// Where GPUs see them: pinned at the first call in a context. 0 where that is impossible, or there is no context yet.
+  /// Where GPUs see them: pinned at the first call in a context. 0 where that is impossible, or there is no context
+  /// yet.
   CUdeviceptr on_device(void* first, std::size_t bytes);
   bool are_impossible() const { return state_ == State::Impossible; }
   /// The driver refuses to use them.

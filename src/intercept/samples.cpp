@@ -22,7 +22,7 @@ struct EventPair {
   std::uint64_t first_recorded_at_ns = 0;
   std::uint64_t idle_ns = 0;  ///< the stream's wait for the launch, behind the first event
   bool as_workers = false;
-  std::uint32_t held = 0;     ///< WorkerWords::go: a kernel may have been evicted in between where it has changed
+  std::uint32_t held = 0;  ///< WorkerWords::go: a kernel may have been evicted in between where it has changed
 };
 
 /// A lower limit for the time of a kernel.

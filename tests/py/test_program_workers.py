@@ -10,11 +10,12 @@ import intercepted
 import pytest
 from fat_binaries import ELF, LZ4, ONE_ARCHITECTURE, ZSTD, entry, fat_binary
 from intercepted import FREE, HELD, Machine
-from worker_kernels import ALL, BLOCKS, HEAD, REFUSED, STEP, THREADS, launch
+from worker_kernels import ALL, BLOCKS, HEAD, PARAMETERS, REFUSED, STEP, THREADS, launch
 
 WAIT_S = 60
 LONG_NS = 3_000_000
 """Predicted: seven rounds."""
+
 
 @pytest.fixture
 def machine(tmp_path):
@@ -286,3 +287,19 @@ def test_a_kernel_becomes_workers_when_its_time_is_known(programs, machine):
     lines = [line for _ in range(10) for line in (launch(rounds=50), "sync")] + ["sum"]
     assert_as_whole(programs, program, lines)
     assert 1 <= page.process_slot()["worker_launches"] <= 9
+
+
+def test_a_kernel_that_takes_much_longer_as_workers_is_launched_as_it_is(programs, machine):
+    page = machine.page()
+    page.tell("page makes_workers 1")
+    program = programs.start(page, HEAD + f".visible .entry step{PARAMETERS}\n{{\n  ret;\n}}\n")
+    turns = itertools.count(1)
+
+    def is_told():
+        assert [program.ask(line) for line in (launch(blocks=4000), "sync")] == ["ok", "ok"]
+        return next(turns) > 8 and page.dump()["remarks"]
+
+    assert wait_until(is_told) == {"a launch: it takes longer as workers": 1}
+    made = page.process_slot()["worker_launches"]
+    is_told()
+    assert page.process_slot()["worker_launches"] == made

@@ -57,7 +57,8 @@ class OwnedImage : public WorkerImage {
 
  private:
   void add(const ptx::KernelVerdict& verdict, const ptx::KernelSignature& signature) {
-    if (const auto* refusal = std::get_if<ptx::Refusal>(&verdict.outcome)) return refuse("a kernel: " + refusal->reason);
+    if (const auto* refusal = std::get_if<ptx::Refusal>(&verdict.outcome))
+      return refuse("a kernel: " + refusal->reason);
     OwnedKernel kernel{.name = verdict.name, .blocks = std::get<ptx::WorkerNeeds>(verdict.outcome).blocks};
     for (const ptx::KernelParameter& each : signature.parameters) {
       const auto alignment = static_cast<std::uint32_t>(std::max<std::size_t>(each.alignment, 1));

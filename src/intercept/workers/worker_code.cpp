@@ -264,7 +264,7 @@ std::optional<WorkerCode> worker_of(const void* handle) {
   auto* kernel = static_cast<CUkernel>(const_cast<void*>(handle));
   if (auto found = worker_of_kernel(kernel)) return found;
   return call(real.cuKernelGetFunction, &function, kernel) == CUDA_SUCCESS ? worker_of_function(function)
-                                                                          : std::nullopt;
+                                                                           : std::nullopt;
 }
 
 }  // namespace gpushare::intercept

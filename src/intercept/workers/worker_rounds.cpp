@@ -57,9 +57,7 @@ Lock known_workers_lock;
 PinnedWords worker_words;
 std::atomic<std::uint64_t> last_stop = 0;
 
-std::uint64_t count_of(const std::array<std::uint32_t, 3>& size) {
-  return std::uint64_t{size[0]} * size[1] * size[2];
-}
+std::uint64_t count_of(const std::array<std::uint32_t, 3>& size) { return std::uint64_t{size[0]} * size[1] * size[2]; }
 
 int attribute_of(CUfunction function, CUfunction_attribute which) {
   int value = 0;
@@ -205,7 +203,8 @@ class Rounds {
     const auto round = [&] {
       const auto& [x, y, z] = shape.block;
       return call(real.cuLaunchKernel, worker.code.worker, unsigned{workers}, 1u, 1u, unsigned{x}, unsigned{y},
-                  unsigned{z}, unsigned{shape.shared_bytes}, stream_, arguments.with(last), static_cast<void**>(nullptr));
+                  unsigned{z}, unsigned{shape.shared_bytes}, stream_, arguments.with(last),
+                  static_cast<void**>(nullptr));
     };
     CUresult result = round();
     if (result != CUDA_SUCCESS) return {};

@@ -69,7 +69,8 @@ std::string refusal(const std::string& binary, int capability = 90) {
   return "none";
 }
 
-const std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry step(.param .u64 a)\n{ ret; }\n";
+const std::string text =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry step(.param .u64 a)\n{ ret; }\n";
 
 TEST(FatBinary, GivesTheLatestPtxThatTheDeviceRuns) {
   const std::string binary = fat_binary(entry(ptx, 80, "of 80") + entry(ptx, 90, "of 90") + entry(ptx, 100, "of 100"));
@@ -149,7 +150,9 @@ TEST(WorkerImage, HasAWorkerAndWhatItsLaunchesNeed) {
 }
 
 TEST(WorkerImage, SaysWhyThereIsNone) {
-  const std::string elf_file = "\x7f" "ELF and more";
+  const std::string elf_file =
+      "\x7f"
+      "ELF and more";
   const std::string binary = fat_binary("");
   for (const std::string& image : {elf_file, binary, std::string("hello"), std::string(), std::string("\x01\x02\x03"),
                                    std::string(".version 8.0\n.target sm_90\n{{{{")}) {

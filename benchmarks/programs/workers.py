@@ -134,7 +134,7 @@ def in_turns(ways: dict[str, Answering], rounds: int) -> dict[str, Any]:
     """The programs one after the other, again and again: hashes, and times of kernels by way."""
     times: dict[str, list[dict[str, float]]] = {way: [] for way in ways}
     last: dict[str, dict[str, Any]] = {}
-    for way, program in ways.items():
+    for program in ways.values():
         program.read()
         program.ask("rounds 5")
     for _ in range((rounds - 5) // ROUNDS):
@@ -184,10 +184,8 @@ def scheduled(program: str, rounds: int, policy: str, folder: Path) -> list[dict
             each.send("rounds 5")
             each.send(f"rounds {rounds - 5}")
         hashes = [[each.read(), each.read()][1]["hash"] for each in both]
-        for each in both:
-            each.close()
     told = ("launches", "worker_launches", "evictions", "held_s", "let_go", "whole_reasons")
-    found = [json.loads(report.read_text()) for report in reports]
+    found = [json.loads(report.read_text()) for report in reports]  # written when the programs have ended
     return [{"hash": one} | {name: each[name] for name in told} for one, each in zip(hashes, found, strict=True)]
 
 

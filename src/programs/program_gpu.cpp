@@ -272,7 +272,10 @@ void ProgramGpu::lease_out(Time now) {
   const Lease go = is_limited ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
   for (const auto& program : all) {
     const auto piece = std::ranges::find(pieces_, program, &Piece::program);
-    program->set_lease(piece != pieces_.end() && is_held(*piece) ? Lease{LeaseState::Held} : go);
+    // A hold goes on from one piece to the next: an evicted kernel would begin again for a moment.
+    const bool stays_held = piece == pieces_.end() && program->is_held() && program->is_busy();
+    const bool waits = stays_held || (piece != pieces_.end() && is_held(*piece));
+    program->set_lease(waits ? Lease{LeaseState::Held} : go);
   }
 }
 

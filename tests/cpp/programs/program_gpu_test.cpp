@@ -152,6 +152,28 @@ TEST_F(ProgramGpuTest, AProgramThatContinuesWithAnEvictedKernelIsNotIdle) {
   EXPECT_THAT(events_within(5ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
 }
 
+TEST_F(ProgramGpuTest, AHoldGoesOnFromOnePieceOfAProgramToTheNext) {
+  launch_both(1h);
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  for (int turn = 0; turn < 100; ++turn) {
+    gpu.apply(plan_of({OperationId{1}}));
+    one.page().processes[0].progress[0].stopped = 7;
+    const auto kinds = events_within(200us);
+    const bool has_ended = std::ranges::count(kinds, EventKind::LaunchEnded) > 0;
+    EXPECT_EQ(one.lease().state, LeaseState::Held) << turn;
+    if (has_ended) break;
+    gpu.apply(plan_of({OperationId{0}}));
+    one.page().processes[0].progress[0].stopped = 0;
+    events_within(200us);
+  }
+  submit(one, 2);
+  gpu.apply(plan_of({OperationId{2}}));
+  two.page().processes[0].progress[0].stopped = 7;
+  events_within(1ms);
+  EXPECT_FALSE(one.program->is_held());
+}
+
 TEST_F(ProgramGpuTest, WorkersThatTheLongestHoldHasLetGoAreHeldAgainByTheNextHoldAlone) {
   launch_both(1h);
   gpu.apply(plan_of({OperationId{1}}));

@@ -19,8 +19,9 @@
   F(cuEventRecord) F(cuEventRecord_ptsz) F(cuEventRecordWithFlags) F(cuEventRecordWithFlags_ptsz)                  \
   F(cuEventQuery) F(cuEventSynchronize)                                                                            \
   F(cuLibraryGetKernel) F(cuLibraryEnumerateKernels) F(cuLibraryGetKernelCount)                                    \
-  F(cuModuleLoadData) F(cuModuleLoadDataEx) F(cuModuleLoadFatBinary) F(cuModuleUnload)                             \
-  F(cuLibraryLoadData) F(cuLibraryUnload)                                                                          \
+  F(cuModuleLoad) F(cuModuleLoadData) F(cuModuleLoadDataEx) F(cuModuleLoadFatBinary) F(cuModuleUnload)             \
+  F(cuModuleGetFunctionCount) F(cuModuleEnumerateFunctions)                                                        \
+  F(cuLibraryLoadData) F(cuLibraryLoadFromFile) F(cuLibraryUnload)                                                 \
   F(cuCtxDestroy_v2) F(cuDevicePrimaryCtxReset_v2) F(cuDevicePrimaryCtxRelease_v2)                                 \
   F(cuMemAlloc_v2) F(cuMemAllocPitch_v2) F(cuMemAllocManaged) F(cuMemFree_v2)                                      \
   F(cuMemAllocAsync) F(cuMemAllocAsync_ptsz) F(cuMemAllocFromPoolAsync) F(cuMemAllocFromPoolAsync_ptsz)            \

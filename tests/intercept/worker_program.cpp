@@ -3,13 +3,14 @@
 // lines of its standard input, each with a line of its own; `failed ...` where the driver says no.
 //
 //   load HOW FILE       module, module_ex, fat_binary, wrapped, library, wrapped_library, early_library: without a
-//                       context, function_library: launched by handles of its functions; then it is the present code
+//                       context, function_library: launched by handles of its functions, module_file, library_file; then it
+//                       is the present code
 //   unload              the present code
 //   launch NAME BLOCKS THREADS SHARED_BYTES ROUNDS HOW      pointers, buffer, ex, or serialized: with an attribute
 //   sync                query: is the stream idle?
 //   sum                 of all values, each by its place; waits
 //   variable NAME       its first 32 bits
-//   kernels             the names in the present library
+//   kernels             the names in the present code
 //   fork LINE           the child obeys this line and ends; says what the child answered
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,11 +84,16 @@ class Program {
     std::string how;
     std::string file;
     words >> how >> file;
-    const void* image = image_in(file, how.starts_with("wrapped"));
+    const void* image = how.ends_with("_file") ? nullptr : image_in(file, how.starts_with("wrapped"));
     module_ = nullptr;
     library_ = nullptr;
     launches_functions_ = how == "function_library";
-    if (how.ends_with("library")) {
+    if (how == "library_file") {
+      CHECK(cu(cuLibraryLoadFromFile)(&library_, file.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+      CHECK(cu(cuLibraryGetModule)(&module_, library_));
+    } else if (how == "module_file") {
+      CHECK(cu(cuModuleLoad)(&module_, file.c_str()));
+    } else if (how.ends_with("library")) {
       if (how == "early_library") CHECK(cu(cuCtxSetCurrent)(nullptr));
       CHECK(cu(cuLibraryLoadData)(&library_, image, nullptr, nullptr, 0, nullptr, nullptr, 0));
       CHECK(cu(cuCtxSetCurrent)(context_));
@@ -182,14 +188,22 @@ class Program {
   }
 
   std::string kernels() const {
+    std::vector<CUfunction> all;
     unsigned count = 0;
-    CHECK(cu(cuLibraryGetKernelCount)(&count, library_));
-    std::vector<CUkernel> all(count);
-    CHECK(cu(cuLibraryEnumerateKernels)(all.data(), count, library_));
+    if (library_ != nullptr) {
+      CHECK(cu(cuLibraryGetKernelCount)(&count, library_));
+      std::vector<CUkernel> kernels(count);
+      CHECK(cu(cuLibraryEnumerateKernels)(kernels.data(), count, library_));
+      for (const CUkernel each : kernels) CHECK(cu(cuKernelGetFunction)(&all.emplace_back(), each));
+    } else {
+      CHECK(cu(cuModuleGetFunctionCount)(&count, module_));
+      all.resize(count);
+      CHECK(cu(cuModuleEnumerateFunctions)(all.data(), count, module_));
+    }
     std::string names;
-    for (const CUkernel each : all) {
+    for (const CUfunction each : all) {
       const char* name = nullptr;
-      CHECK(cu(cuKernelGetName)(&name, each));
+      CHECK(cu(cuFuncGetName)(&name, each));
       names += (names.empty() ? "" : " ") + std::string(name);
     }
     return names;

@@ -82,7 +82,10 @@ def assert_as_whole(programs, program, lines, content=ALL):
 # Images
 
 
-@pytest.mark.parametrize("how", ["module", "module_ex", "library", "early_library", "function_library"])
+@pytest.mark.parametrize(
+    "how",
+    ["module", "module_ex", "module_file", "library", "early_library", "function_library", "library_file"],
+)
 def test_a_text_gets_workers(programs, page, how):
     program = programs.start(page, how=how)
     assert_as_whole(programs, program, [launch(), launch(), "sum"])
@@ -134,8 +137,9 @@ def test_a_kernel_that_cannot_be_a_worker_stays_as_it_is_beside_one_that_can(pro
     assert remark == "a kernel: it reads how much shared memory it has"
 
 
-def test_a_library_has_the_kernels_that_its_program_wrote(programs, page):
-    program = programs.start(page, how="library")
+@pytest.mark.parametrize("how", ["library", "module"])
+def test_code_has_the_kernels_that_its_program_wrote(programs, page, how):
+    program = programs.start(page, how=how)
     assert sorted(program.ask("kernels").split()) == ["count", "shared", "step"]
 
 

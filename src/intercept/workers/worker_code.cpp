@@ -122,7 +122,7 @@ const WorkerKernel* kernel_named(const WorkerImage& image, const char* name) {
 }
 
 /// A library has another module in each context.
-const WorkerImage* image_in(CUmodule module) {
+const WorkerImage* image_of_module(CUmodule module) {
   const std::lock_guard lock(loaded_lock);
   for (std::size_t index = 0; index < loaded_count; ++index) {
     if (loaded_images[index].module == module) return loaded_images[index].made;
@@ -140,7 +140,7 @@ std::optional<WorkerCode> worker_of_function(CUfunction function) {
   CUmodule module = nullptr;
   const char* name = nullptr;
   if (call(real.cuFuncGetModule, &module, function) != CUDA_SUCCESS) return std::nullopt;
-  const WorkerImage* const image = image_in(module);
+  const WorkerImage* const image = image_of_module(module);
   if (image == nullptr || call(real.cuFuncGetName, &name, function) != CUDA_SUCCESS) return std::nullopt;
   WorkerCode found{.original = function, .kernel = kernel_named(*image, name)};
   if (found.kernel == nullptr || !get_worker(found.worker, module, name)) return std::nullopt;
@@ -233,6 +233,8 @@ void forget_image(CUmodule module, CUlibrary library) {
   }
   if (made != nullptr) drop_image(made);
 }
+
+const WorkerImage* image_of(CUmodule module) { return image_of_module(module); }
 
 const WorkerImage* image_of(CUlibrary library) {
   const std::lock_guard lock(loaded_lock);

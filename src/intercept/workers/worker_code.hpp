@@ -28,8 +28,9 @@ bool has_all_workers(CUlibrary library, const images::WorkerImage& made);
 bool remember_image(CUmodule module, CUlibrary library, const images::WorkerImage* made);
 /// Behind unloading it.
 void forget_image(CUmodule module, CUlibrary library);
-/// nullptr where the library was loaded as it was.
+/// nullptr where the code was loaded as it was.
 const images::WorkerImage* image_of(CUlibrary library);
+const images::WorkerImage* image_of(CUmodule module);
 bool is_name_of_worker(const char* name);
 
 /// Changes whenever a handle may have become another kernel's.

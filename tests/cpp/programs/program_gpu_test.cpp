@@ -154,23 +154,21 @@ TEST_F(ProgramGpuTest, AProgramThatContinuesWithAnEvictedKernelIsNotIdle) {
 
 TEST_F(ProgramGpuTest, AHoldGoesOnFromOnePieceOfAProgramToTheNext) {
   launch_both(1h);
-  gpu.apply(plan_of({OperationId{0}}));
-  events_within(1ms);
-  for (int turn = 0; turn < 100; ++turn) {
-    gpu.apply(plan_of({OperationId{1}}));
-    one.page().processes[0].progress[0].stopped = 7;
-    const auto kinds = events_within(200us);
-    const bool has_ended = std::ranges::count(kinds, EventKind::LaunchEnded) > 0;
-    EXPECT_EQ(one.lease().state, LeaseState::Held) << turn;
-    if (has_ended) break;
-    gpu.apply(plan_of({OperationId{0}}));
-    one.page().processes[0].progress[0].stopped = 0;
-    events_within(200us);
+  const auto run_only = [&](WrittenProgram& runs, WrittenProgram& waits, int id) {
+    gpu.apply(plan_of({OperationId{id}}));
+    runs.page().processes[0].progress[0].stopped = 0;
+    waits.page().processes[0].progress[0].stopped = 7;  // each hold ends the blocks of a piece that are resident
+    return events_within(1ms);
+  };
+  std::vector<EventKind> kinds;
+  for (int turn = 0; turn < 100 && std::ranges::count(kinds, EventKind::LaunchEnded) == 0; ++turn) {
+    run_only(one, two, 0);
+    kinds = run_only(two, one, 1);
+    EXPECT_TRUE(one.program->is_held());
   }
+  EXPECT_EQ(std::ranges::count(kinds, EventKind::LaunchEnded), 1);
   submit(one, 2);
-  gpu.apply(plan_of({OperationId{2}}));
-  two.page().processes[0].progress[0].stopped = 7;
-  events_within(1ms);
+  run_only(one, two, 2);
   EXPECT_FALSE(one.program->is_held());
 }
 

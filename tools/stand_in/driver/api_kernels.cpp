@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's functions about code and launches.
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <span>
 
 #include "core/model/errors.hpp"
@@ -124,6 +126,28 @@ CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
   return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock& lock) {
     lock.wait_until(gpu, gpu.end_of_kernels());
     *handle = load(current_context(), image);
+  });
+}
+
+CUresult cuModuleLoad(CUmodule* handle, const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+  const std::string image{std::istreambuf_iterator<char>(file), {}};
+  return cuModuleLoadData(handle, image.c_str());
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    *count = static_cast<unsigned>(module_behind(all, handle)->text.entry_names().size());
+  });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule handle) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    for (const std::string& name : module_behind(all, handle)->text.entry_names()) {
+      if (count-- == 0) return;
+      *functions++ = find_function(all, handle, name);
+    }
   });
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's functions about libraries of code, which need no context, and their kernels.
+#include <fstream>
+#include <iterator>
+
 #include "driver/call.hpp"
 #include "driver/loading.hpp"
 
@@ -41,6 +44,14 @@ CUresult cuLibraryLoadData(CUlibrary* handle, const void* image, CUjit_option*, 
     *handle = reinterpret_cast<CUlibrary>(library.get());
     all.libraries.emplace(*handle, std::move(library));
   });
+}
+
+CUresult cuLibraryLoadFromFile(CUlibrary* handle, const char* path, CUjit_option* jit_options, void** jit_values,
+                               unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+  const std::string image{std::istreambuf_iterator<char>(file), {}};
+  return cuLibraryLoadData(handle, image.c_str(), jit_options, jit_values, jit_count, options, values, count);
 }
 
 CUresult cuLibraryUnload(CUlibrary handle) {

@@ -7,6 +7,7 @@
 //                       is the present code
 //   unload              the present code
 //   launch NAME BLOCKS THREADS SHARED_BYTES ROUNDS HOW      pointers, buffer, ex, or serialized: with an attribute
+//   threads NUMBER COUNT LAUNCH      so many threads make the same launch in the same stream, so often each
 //   sync                query: is the stream idle?
 //   sum                 of all values, each by its place; waits
 //   variable NAME       its first 32 bits
@@ -23,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <sstream>
+#include <thread>
 #include <vector>
 
 #include "intercept/driver_calls.hpp"
@@ -166,6 +168,33 @@ class Program {
     return "ok";
   }
 
+  std::string threads(std::istringstream& words) const {
+    int number = 0;
+    int count = 0;
+    std::string line;
+    std::getline(words >> number >> count >> std::ws, line);
+    std::vector<std::string> answers(static_cast<std::size_t>(number));
+    std::vector<std::thread> all;
+    for (std::string& answer : answers) {
+      all.emplace_back([this, count, line, &answer] {
+        try {
+          CHECK(cu(cuCtxSetCurrent)(context_));
+          for (int turn = 0; turn < count; ++turn) {
+            std::istringstream launched(line);
+            answer = launch(launched);
+          }
+        } catch (const std::exception& error) {
+          answer = std::string("failed ") + error.what();
+        }
+      });
+    }
+    for (std::thread& each : all) each.join();
+    for (const std::string& each : answers) {
+      if (each != "ok") return each;
+    }
+    return "ok";
+  }
+
   std::string sum() const {
     std::vector<std::uint32_t> values(most_values);
     CHECK(cu(cuMemcpyDtoHAsync)(values.data(), values_, most_values * sizeof(std::uint32_t), stream_));
@@ -241,6 +270,7 @@ class Program {
       {"load", [this](auto& words) { return load(words); }},
       {"unload", [this](auto&) { return unload(); }},
       {"launch", [this](auto& words) { return launch(words); }},
+      {"threads", [this](auto& words) { return threads(words); }},
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(stream_)), std::string("ok"); }},
       {"query", [this](auto&) { return query(); }},
       {"sum", [this](auto&) { return sum(); }},

@@ -42,9 +42,9 @@ def server_for(policy: str, folder: Path, *, has_mps: bool = False) -> Iterator[
 
 
 @contextmanager
-def page_without_server() -> Iterator[tuple[_core.ProgramPage, dict[str, str]]]:
+def page_without_server(*, makes_workers: bool = False) -> Iterator[tuple[_core.ProgramPage, dict[str, str]]]:
     """A page that no server knows, and the environment of a program that has it."""
-    page = _core.ProgramPage(0, LONGEST_HOLD_NS)
+    page = _core.ProgramPage(0, LONGEST_HOLD_NS, makes_workers)
     with driver_folder() as folder:
         yield page, environment(folder, page.descriptor, os.environ)
 

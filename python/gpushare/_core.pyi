@@ -2586,6 +2586,11 @@ class ProgramTotals:
     Of all processes of a program so far.
     """
     @property
+    def evictions(self) -> int:
+        """
+        Of kernels under way.
+        """
+    @property
     def held_ns(self) -> int:
         """
         Their threads have waited for the lease.
@@ -2602,6 +2607,11 @@ class ProgramTotals:
         """
         Their threads have waited for what was under way.
         """
+    @property
+    def worker_launches(self) -> int:
+        """
+        Made as workers, of all launches.
+        """
 
 class ProgramPage:
     """
@@ -2611,10 +2621,15 @@ class ProgramPage:
         self,
         memory_limit_bytes: typing.SupportsInt | typing.SupportsIndex,
         longest_hold_ns: typing.SupportsInt | typing.SupportsIndex,
+        makes_workers: bool = False,
     ) -> None: ...
     def free_program(self) -> None:
         """
         Nothing holds the program until a scheduler does.
+        """
+    def hold_program(self) -> None:
+        """
+        Holds it as a scheduler does: for measurements without one.
         """
     def kernels(self) -> list[ProgramKernel]: ...
     def predict(
@@ -2629,12 +2644,21 @@ class ProgramPage:
         Gives back the places of processes that were killed.
         """
     def totals(self) -> ProgramTotals: ...
+    def whole_reasons(self) -> list:
+        """
+        Why kernels run whole that were asked to be workers, and how many: pairs.
+        """
     @property
     def descriptor(self) -> int: ...
     @property
     def memory_bytes(self) -> int:
         """
         Of device memory, that they have now.
+        """
+    @property
+    def stopped_streams(self) -> int:
+        """
+        How many of its streams have stopped in the middle of a kernel.
         """
 
 class Programs:

@@ -18,7 +18,10 @@
   F(cuStreamSynchronize) F(cuStreamSynchronize_ptsz) F(cuStreamQuery) F(cuStreamQuery_ptsz) F(cuCtxSynchronize)    \
   F(cuEventRecord) F(cuEventRecord_ptsz) F(cuEventRecordWithFlags) F(cuEventRecordWithFlags_ptsz)                  \
   F(cuEventQuery) F(cuEventSynchronize)                                                                            \
-  F(cuLibraryGetKernel) F(cuLibraryEnumerateKernels)                                                               \
+  F(cuLibraryGetKernel) F(cuLibraryEnumerateKernels) F(cuLibraryGetKernelCount)                                    \
+  F(cuModuleLoad) F(cuModuleLoadData) F(cuModuleLoadDataEx) F(cuModuleLoadFatBinary) F(cuModuleUnload)             \
+  F(cuModuleGetFunctionCount) F(cuModuleEnumerateFunctions)                                                        \
+  F(cuLibraryLoadData) F(cuLibraryLoadFromFile) F(cuLibraryUnload)                                                 \
   F(cuCtxDestroy_v2) F(cuDevicePrimaryCtxReset_v2) F(cuDevicePrimaryCtxRelease_v2)                                 \
   F(cuMemAlloc_v2) F(cuMemAllocPitch_v2) F(cuMemAllocManaged) F(cuMemFree_v2)                                      \
   F(cuMemAllocAsync) F(cuMemAllocAsync_ptsz) F(cuMemAllocFromPoolAsync) F(cuMemAllocFromPoolAsync_ptsz)            \
@@ -29,7 +32,11 @@
   F(cuThreadExchangeStreamCaptureMode) F(cuStreamIsCapturing) F(cuStreamGetCtx) F(cuStreamWriteValue64_v2)         \
   F(cuMemHostRegister_v2) F(cuMemHostGetDevicePointer_v2) F(cuCtxGetCurrent) F(cuDevicePrimaryCtxGetState)         \
   F(cuEventCreate) F(cuEventElapsedTime) F(cuEventElapsedTime_v2)                 \
-  F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) F(cuLibraryGetKernelCount)
+  F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) F(cuFuncGetModule) F(cuModuleGetFunction)                 \
+  F(cuKernelGetFunction) F(cuLibraryGetModule) F(cuFuncGetAttribute) F(cuFuncSetAttribute)                         \
+  F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuCtxGetDevice) F(cuDeviceGetAttribute) F(cuDeviceGetCount)     \
+  F(cuKernelGetLibrary)                                                                                            \
+  F(cuMemsetD8Async) F(cuStreamWriteValue32_v2) F(cuStreamBatchMemOp_v2)
 // clang-format on
 
 namespace gpushare::intercept {

@@ -11,6 +11,10 @@ void forget_captures();
 void forget_allocations();
 void forget_progress();
 void forget_events();
+void forget_workers();
+void forget_held_work();
+void forget_slots();
+void forget_code();
 
 inline void forget_parents_work() {
   forget_streams();
@@ -20,6 +24,7 @@ inline void forget_parents_work() {
   forget_allocations();
   forget_progress();
   forget_events();
+  forget_workers();
 }
 
 }  // namespace gpushare::intercept

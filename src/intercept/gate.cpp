@@ -4,6 +4,7 @@
 #include "intercept/progress.hpp"
 #include "intercept/waiting.hpp"
 #include "programs/process_state.hpp"
+#include "programs/worker_words.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -32,6 +33,7 @@ bool has_to_wait(const StreamWords& words, Lease lease) {
 
 void free_from_dead_keeper(ProgramPage& page) {
   if (!programs::is_dead(page.keeper_pid)) return;
+  programs::let_workers_go(page.workers);
   page.lease = Lease{}.word();
   wake_all(page.lease);
 }

@@ -80,6 +80,7 @@ void clear(ProcessSlot& slot) {
   for (programs::StreamProgress& words : slot.progress) {
     words.launched = 0;
     words.ended = 0;
+    words.stopped = 0;
   }
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <mutex>
 
 #include "intercept/forks.hpp"
+#include "intercept/pinned_words.hpp"
 #include "intercept/waiting.hpp"
 
 namespace gpushare::intercept {
@@ -14,48 +14,18 @@ namespace {
 constexpr std::uint64_t interval_free_ns = 1'000'000;
 constexpr std::uint64_t interval_limited_ns = 200'000;
 
-enum class Pinning { NotTried, Done, Impossible };
+PinnedWords progress_words;
 
-std::atomic<Pinning> pinning = Pinning::NotTried;
-/// Where the GPU sees ProcessSlot::progress.
-std::atomic<CUdeviceptr> on_device = 0;
-Lock pinning_lock;
-
-void give_up(const char* function, CUresult result) {
-  pinning = Pinning::Impossible;
-  if (is_verbose()) {
-    say("%s says %d: the GPU cannot tell process %d's progress, and nothing limits its work under way", function,
-        static_cast<int>(result), static_cast<int>(getpid()));
-  }
-}
-
-/// Without a context it is tried again at the next mark.
-bool is_for_want_of_a_context(CUresult result) {
-  return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_NOT_INITIALIZED;
-}
-
-void pin(const Membership& member) {
-  const std::lock_guard lock(pinning_lock);
-  if (pinning != Pinning::NotTried) return;
+CUdeviceptr on_device(const Membership& member) {
   auto& words = member.slot->progress;
-  constexpr unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-  CUresult result = call(real.cuMemHostRegister_v2, static_cast<void*>(&words), sizeof words, flags);
-  if (is_for_want_of_a_context(result)) return;
-  if (result != CUDA_SUCCESS && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
-    return give_up("cuMemHostRegister", result);
-  }
-  CUdeviceptr found = 0;
-  result = call(real.cuMemHostGetDevicePointer_v2, &found, static_cast<void*>(&words), 0u);
-  if (result != CUDA_SUCCESS) return give_up("cuMemHostGetDevicePointer", result);
-  on_device = found;
-  pinning = Pinning::Done;
+  return progress_words.on_device(&words, sizeof words);
 }
 
-void write_mark(const StreamWords& words, CUstream stream, std::uint64_t value) {
+void write_mark(CUdeviceptr all, const StreamWords& words, CUstream stream, std::uint64_t value) {
   const CUdeviceptr ended =
-      on_device + words.index * sizeof(programs::StreamProgress) + offsetof(programs::StreamProgress, ended);
+      all + words.index * sizeof(programs::StreamProgress) + offsetof(programs::StreamProgress, ended);
   const CUresult result = call(real.cuStreamWriteValue64_v2, stream, ended, cuuint64_t{value}, 0u);
-  if (result == CUDA_ERROR_NOT_SUPPORTED) return give_up("cuStreamWriteValue64", result);
+  if (result == CUDA_ERROR_NOT_SUPPORTED) return progress_words.give_up("cuStreamWriteValue64", result);
   if (result != CUDA_SUCCESS) pin_again();  // the context in which the words were pinned may have gone
 }
 
@@ -68,15 +38,15 @@ std::uint64_t mark_interval_ns(programs::Lease lease) {
 }
 
 void mark(const Membership& member, StreamWords& words, CUstream stream) {
-  if (pinning == Pinning::Impossible) return;
+  if (progress_words.are_impossible()) return;
   // Between two marks, the one with less must come first.
   if (words.is_being_marked.exchange(true, std::memory_order_acquire)) return;
   if (!is_capturing(stream)) {
     const AllowedWhileCapturing allowed;
-    if (pinning == Pinning::NotTried) pin(member);
+    const CUdeviceptr all = on_device(member);
     // Work is launched before it is counted, so the stream has all of this in front of the mark.
     const std::uint64_t launched = words.progress->launched;
-    if (pinning == Pinning::Done) write_mark(words, stream, launched);
+    if (all != 0) write_mark(all, words, stream, launched);
     words.marked.store(launched, std::memory_order_relaxed);
     member.slot->last_launch_ns.store(now_ns(), std::memory_order_relaxed);
   }
@@ -92,16 +62,16 @@ void note_end(StreamWords& words, std::uint64_t launched) {
   }
 }
 
-bool has_marks() { return pinning != Pinning::Impossible; }
+bool has_marks() { return !progress_words.are_impossible(); }
 
-void pin_again() {
-  const std::lock_guard lock(pinning_lock);
-  if (pinning == Pinning::Done) pinning = Pinning::NotTried;
+CUdeviceptr stopped_on_device(const Membership& member, const StreamWords& words) {
+  const CUdeviceptr all = on_device(member);
+  if (all == 0) return 0;
+  return all + words.index * sizeof(programs::StreamProgress) + offsetof(programs::StreamProgress, stopped);
 }
 
-void forget_progress() {
-  pinning_lock.unlock();
-  pinning = Pinning::NotTried;
-}
+void pin_again() { progress_words.pin_again(); }
+
+void forget_progress() { progress_words.forget(); }
 
 }  // namespace gpushare::intercept

@@ -6,6 +6,7 @@
 
 #include "intercept/forks.hpp"
 #include "intercept/waiting.hpp"
+#include "intercept/workers/worker_rounds.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -20,6 +21,8 @@ struct EventPair {
   KnownLaunch* known = nullptr;
   std::uint64_t first_recorded_at_ns = 0;
   std::uint64_t idle_ns = 0;  ///< the stream's wait for the launch, behind the first event
+  bool as_workers = false;
+  std::uint32_t held = 0;  ///< WorkerWords::go: a kernel may have been evicted in between where it has changed
 };
 
 /// A lower limit for the time of a kernel.
@@ -66,9 +69,13 @@ bool read_pair(const Membership& member, EventPair& pair) {
   float milliseconds = 0;
   const bool is_timed =
       state == CUDA_SUCCESS && call(real.cuEventElapsedTime_v2, &milliseconds, pair.first, pair.last) == CUDA_SUCCESS;
-  if (is_timed && milliseconds >= 0) {
+  if (is_timed && milliseconds >= 0 && pair.held == member.page->workers.go.load(std::memory_order_relaxed)) {
     const auto between_ns = static_cast<std::uint64_t>(static_cast<double>(milliseconds) * 1e6);
-    pair.known->add_sample(member, std::max(between_ns, pair.idle_ns + shortest_ns) - pair.idle_ns);
+    const std::uint64_t ns = std::max(between_ns, pair.idle_ns + shortest_ns) - pair.idle_ns;
+    pair.known->add_sample(member, ns);
+    const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_relaxed));
+    const bool is_alone = lease.state == programs::LeaseState::Free;
+    if (is_alone && member.page->makes_workers != 0) note_time(*pair.known, ns, pair.as_workers);
   }
   pair.state = PairState::Ready;
   return true;
@@ -86,15 +93,6 @@ void read_some(const Membership& member) {
   }
 }
 
-/// The current context, where that is the stream's: events are made in the current one.
-CUcontext context_of(CUstream stream) {
-  CUcontext current = nullptr;
-  CUcontext of_stream = nullptr;
-  if (call(real.cuCtxGetCurrent, &current) != CUDA_SUCCESS) return nullptr;
-  if (call(real.cuStreamGetCtx, stream, &of_stream) != CUDA_SUCCESS) return nullptr;
-  return of_stream == current ? current : nullptr;
-}
-
 }  // namespace
 
 void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream) {
@@ -103,10 +101,11 @@ void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream
   if (!lock.owns_lock()) return;
   const AllowedWhileCapturing allowed;
   read_some(member);
-  const CUcontext context = context_of(stream);
+  const CUcontext context = current_context_of(stream);
   const int taken = context != nullptr ? take_pair(context) : -1;
   if (taken < 0) return;
   pair_of(taken).known = known;
+  pair_of(taken).held = member.page->workers.go.load(std::memory_order_relaxed);
   if (call(real.cuEventRecord, pair_of(taken).first, stream) == CUDA_SUCCESS) {
     pair_ = taken;
     pair_of(taken).first_recorded_at_ns = now_ns();
@@ -116,8 +115,9 @@ void Sample::begin(const Membership& member, KnownLaunch* known, CUstream stream
 }
 
 /// If the first event has passed already, the stream was idle when the event came, and then waited for the launch.
-void Sample::end(CUstream stream) {
+void Sample::end(CUstream stream, bool as_workers) {
   EventPair& pair = pair_of(pair_);
+  pair.as_workers = as_workers;
   const AllowedWhileCapturing allowed;
   const std::uint64_t launch_took_ns = now_ns() - pair.first_recorded_at_ns;
   pair.idle_ns = call(real.cuEventQuery, pair.first) == CUDA_SUCCESS ? launch_took_ns : 0;

@@ -35,13 +35,14 @@ class Sample {
   Sample(const Sample&) = delete;
   Sample& operator=(const Sample&) = delete;
 
-  void ends(CUstream stream) {
-    if (pair_ >= 0) end(stream);
+  /// `as_workers`: of a program that asks for them.
+  void ends(CUstream stream, bool as_workers) {
+    if (pair_ >= 0) end(stream, as_workers);
   }
 
  private:
   void begin(const Membership& member, KnownLaunch* known, CUstream stream);
-  void end(CUstream stream);
+  void end(CUstream stream, bool as_workers);
   void abandon();
 
   int pair_ = -1;

@@ -111,4 +111,14 @@ inline std::uint32_t library_of(ProgramPage& page, std::string_view name) {
   return static_cast<std::uint32_t>(*place);
 }
 
+/// Counts kernels, or images, that run whole for this reason. Where there are too many reasons, it is left out.
+inline void count_remark(ProgramPage& page, std::string_view text, std::uint64_t count = 1) {
+  StableHash hash;
+  hash.add(text);
+  const auto place = place_of(page.remarks, hash.value(), most_remarks);
+  if (!place) return;
+  put_text(page.remarks[*place].text, text);
+  page.remarks[*place].count.fetch_add(count);
+}
+
 }  // namespace gpushare::programs

@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "programs/futex.hpp"
 #include "programs/kernel_records.hpp"
 #include "programs/process_state.hpp"
+#include "programs/worker_words.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -20,18 +22,37 @@ std::string text_of(const std::array<char, size>& bytes) {
 
 }  // namespace
 
-PageKeeper::PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_hold_ns)
+PageKeeper::PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_hold_ns, bool makes_workers)
     : memory_(daemon::SharedMemory::create("gpushare program", sizeof(ProgramPage))) {
   page().magic = page_magic;
   page().version = page_version;
   page().keeper_pid = ::getpid();
   page().memory_limit_bytes = memory_limit_bytes;
   page().longest_hold_ns = longest_hold_ns;
+  page().makes_workers = makes_workers ? 1 : 0;
+  let_workers_go(page().workers);
 }
 
 void PageKeeper::free_program() {
+  let_workers_go(page().workers);
   page().lease.store(Lease{}.word());
   wake_all(page().lease);
+}
+
+void PageKeeper::hold_program() {
+  page().lease.store(Lease{LeaseState::Held}.word());
+  hold_workers(page().workers);
+  wake_all(page().lease);
+}
+
+int PageKeeper::stopped_streams() const {
+  int stopped = 0;
+  for (const ProcessSlot& slot : page().processes) {
+    if (slot.pid.load() <= 0) continue;
+    const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
+    for (std::size_t stream = 0; stream < streams; ++stream) stopped += slot.progress[stream].stopped.load() != 0;
+  }
+  return stopped;
 }
 
 void PageKeeper::release_dead() {
@@ -72,6 +93,8 @@ ProgramTotals PageKeeper::totals() const {
     totals.held_ns += slot.held_ns.load();
     totals.limited_ns += slot.limited_ns.load();
     totals.let_go += slot.let_go.load();
+    totals.worker_launches += slot.worker_launches.load();
+    totals.evictions += slot.evictions.load();
   }
   return totals;
 }
@@ -93,6 +116,15 @@ std::vector<KernelSummary> PageKeeper::kernels() const {
                    .sampled_ns = record.sampled_ns.load(),
                    .predicted_ns = record.predicted_ns.load()});
   }
+  return all;
+}
+
+std::vector<WholeReason> PageKeeper::whole_reasons() const {
+  std::vector<WholeReason> all;
+  for (const Remark& remark : page().remarks) {
+    if (const std::uint64_t count = remark.count.load(); count > 0) all.push_back({text_of(remark.text), count});
+  }
+  std::ranges::sort(all, std::greater{}, &WholeReason::count);
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/model/errors.hpp"
 #include "programs/futex.hpp"
+#include "programs/worker_words.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -58,7 +59,11 @@ Work Program::poll() {
       before.ended = std::clamp(ended, before.ended, before.launched);
       const Duration rest(std::min(before.launched - before.ended, most_at_once_ns));
       work.under_way += rest;
-      work.beyond_marks += std::max(rest - most_without_mark, Duration{});
+      if (slot.progress[stream].stopped.load() != 0) {
+        work.stopped += rest;
+      } else {
+        work.beyond_marks += std::max(rest - most_without_mark, Duration{});
+      }
     }
   }
   launched_ = std::min(launched_ + std::min(added, Duration(most_at_once_ns)), most_ever);
@@ -72,8 +77,13 @@ void Program::set_lease(Lease lease) {
   if (!is_released_) write_lease(lease);
 }
 
+/// Workers are held only when the lease changes: the program lets them go by itself after the longest hold.
 void Program::write_lease(Lease lease) {
-  if (page().lease.exchange(lease.word()) != lease.word()) wake_all(page().lease);
+  const bool is_held = lease.state == LeaseState::Held;
+  if (!is_held) let_workers_go(page().workers);
+  if (page().lease.exchange(lease.word()) == lease.word()) return;
+  if (is_held) hold_workers(page().workers);
+  wake_all(page().lease);
 }
 
 // The program adds to `launched` and then reads the word; here it is the other way round, so one of both sees it.

@@ -21,6 +21,7 @@ namespace gpushare::programs {
 struct Work {
   Duration launched{};      ///< since the program came
   Duration under_way{};     ///< the part of it that is not known to have ended
+  Duration stopped{};       ///< the part of `under_way` that a held program's streams have stopped in front of
   Duration beyond_marks{};  ///< the part beyond the mark interval: it has not ended before a mark shows it
   bool is_awaited = false;  ///< a thread of the program waits for it
 };
@@ -35,6 +36,8 @@ class Program {
   /// Wakes the threads that wait, unless nothing has changed.
   void set_lease(Lease lease);
 
+  /// By the lease that was written last.
+  bool is_held() const { return Lease::of(page().lease.load()).state == LeaseState::Held; }
   /// Has a process launched since the scheduler had marked the program as idle?
   bool is_busy() const { return page().is_known_busy.load() != 0; }
   /// From now on the next launch wakes wait_busy(). True where one has come meanwhile: then nothing has changed.

@@ -152,7 +152,9 @@ void ProgramGpu::poll(Time now) {
 
 void ProgramGpu::poll(Piece& piece, Time now) {
   const Work work = piece.program->poll();
-  if (work.launched != piece.work.launched || work.under_way != piece.work.under_way) piece.changed = now;
+  const bool is_same = work.launched == piece.work.launched && work.under_way == piece.work.under_way;
+  // A program that continues with an evicted kernel has its work under way in front of it.
+  if (!is_same || work.stopped != piece.work.stopped) piece.changed = now;
   piece.work = work;
   const bool is_idle = has_ended_by_prediction(piece, now);
   if (piece.held_since) {
@@ -180,7 +182,7 @@ void ProgramGpu::poll(Piece& piece, Time now) {
 }
 
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
-  const Duration under_way = piece.work.under_way;
+  const Duration under_way = piece.work.under_way - (piece.held_since ? piece.work.stopped : Duration{});
   if (piece.work.is_awaited && under_way > Duration{}) return false;
   const Duration unchanged = now - piece.changed;
   return unchanged >= (piece.work.beyond_marks == Duration{} ? under_way : patience_ratio * under_way);
@@ -270,7 +272,10 @@ void ProgramGpu::lease_out(Time now) {
   const Lease go = is_limited ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
   for (const auto& program : all) {
     const auto piece = std::ranges::find(pieces_, program, &Piece::program);
-    program->set_lease(piece != pieces_.end() && is_held(*piece) ? Lease{LeaseState::Held} : go);
+    // A hold goes on from one piece to the next: an evicted kernel would begin again for a moment.
+    const bool stays_held = piece == pieces_.end() && program->is_held() && program->is_busy();
+    const bool waits = stays_held || (piece != pieces_.end() && is_held(*piece));
+    program->set_lease(waits ? Lease{LeaseState::Held} : go);
   }
 }
 

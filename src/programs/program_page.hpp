@@ -32,31 +32,37 @@ struct Lease {
 };
 
 constexpr std::uint64_t page_magic = 0x3165726168737067;  // "gpshare1"
-constexpr std::uint32_t page_version = 1;
+constexpr std::uint32_t page_version = 2;
 constexpr std::size_t most_processes = 64;
 constexpr std::size_t most_streams = 64;  ///< the streams of a process with separate words; further ones share these
 constexpr std::size_t most_kernels = 4096;
 constexpr std::size_t most_name_bytes = 512;
+constexpr std::size_t most_sms = 512;  ///< for which workers have orders
 
-/// Predicted work in one stream since its process began, in ns. On separate cache lines: the GPU writes `ended`.
+/// Predicted work in one stream since its process began, in ns. On separate cache lines: the GPU writes the second.
 struct StreamProgress {
   alignas(64) std::atomic<std::uint64_t> launched;
   alignas(64) std::atomic<std::uint64_t> ended;  ///< as `launched` was when the stream came to its last mark
+  /// Not 0, and another number each time, while the stream is between two rounds of a kernel's workers. While the
+  /// program is held it stays there: the rest of the kernel has been evicted, and nothing behind it runs.
+  std::atomic<std::uint64_t> stopped;
 };
 
 /// A process of the program that has used CUDA. Free where `pid` is 0; a process takes it by compare-and-swap, also
-/// from a dead process. Its fields are then set to 0, except for the last four, which are totals over all processes
-/// that had the slot.
+/// from a dead process. Its fields are then set to 0, except for totals over all processes that had the slot.
 struct ProcessSlot {
   alignas(64) std::atomic<std::int32_t> pid;
   std::atomic<std::uint32_t> streams;         ///< how many of `progress` are in use, from the first
   std::atomic<std::uint32_t> waiting;         ///< threads that wait for the GPU, for example in cuStreamSynchronize
   std::atomic<std::uint64_t> last_launch_ns;  ///< on CLOCK_MONOTONIC, stored where the clock is read anyway
   std::atomic<std::uint64_t> memory_bytes;    ///< of device memory that it has
-  std::atomic<std::uint64_t> launches;        ///< of kernels and graphs
-  std::atomic<std::uint64_t> held_ns;         ///< its threads have waited for the lease
-  std::atomic<std::uint64_t> limited_ns;      ///< its threads have waited for work under way
-  std::atomic<std::uint64_t> let_go;          ///< waits that ended after the longest hold
+  // The totals:
+  std::atomic<std::uint64_t> launches;         ///< of kernels and graphs
+  std::atomic<std::uint64_t> held_ns;          ///< its threads have waited for the lease
+  std::atomic<std::uint64_t> limited_ns;       ///< its threads have waited for work under way
+  std::atomic<std::uint64_t> let_go;           ///< waits that ended after the longest hold
+  std::atomic<std::uint64_t> worker_launches;  ///< the part of `launches` that was made as workers
+  std::atomic<std::uint64_t> evictions;        ///< of kernels under way, where their streams were seen to stop
   std::array<StreamProgress, most_streams> progress;
 };
 
@@ -87,12 +93,30 @@ struct LibraryName {
   std::array<char, most_library_bytes - 8> name;
 };
 
+constexpr std::size_t most_remarks = 64;
+constexpr std::size_t most_remark_bytes = 192;
+/// Why kernels run whole though the program asks for workers. Taken like kernels, by `key`, a hash of the text.
+struct Remark {
+  std::atomic<std::uint64_t> key;
+  std::atomic<std::uint64_t> count;  ///< kernels, or images of code
+  std::array<char, most_remark_bytes> text;
+};
+
+/// What workers of the program's kernels obey: functions are in worker_words.hpp. GPUs read it where it is, so it is a
+/// page of the processor's own.
+struct WorkerWords {
+  /// Bit 0: streams may go on with the next round of a kernel. Above it, how often the program has been held.
+  alignas(4096) std::atomic<std::uint32_t> go;
+  alignas(64) std::array<std::atomic<std::uint32_t>, most_sms> orders;  ///< by SM, each a WorkerOrder
+};
+
 struct ProgramPage {
   std::uint64_t magic;
   std::uint32_t version;
   std::int32_t keeper_pid;           ///< the process of `gpushare run`: when it has ended, no lease holds the program
   std::uint64_t memory_limit_bytes;  ///< 0: none
   std::uint64_t longest_hold_ns;     ///< a launch that has waited for so long is made
+  std::uint32_t makes_workers;       ///< 1: kernels whose PTX is found become workers
 
   /// Written by the scheduler; a futex for threads that wait. `keeper_pid` frees it where the server has gone.
   alignas(64) std::atomic<std::uint32_t> lease;
@@ -103,6 +127,8 @@ struct ProgramPage {
   alignas(64) std::array<ProcessSlot, most_processes> processes;
   std::array<LibraryName, most_libraries> libraries;
   std::array<KernelRecord, most_kernels> kernels;
+  std::array<Remark, most_remarks> remarks;
+  WorkerWords workers;
 };
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);

@@ -2,10 +2,11 @@
 // The scheduler's side of a program's page, for tests: makes one, says where it is, and obeys lines of its standard
 // input, each with a line of its own.
 //
-//   lease STATE LIMIT_US          page FIELD NUMBER (longest_hold_ns, memory_limit_bytes, keeper_pid, version, magic)
+//   lease STATE LIMIT_US          page FIELD NUMBER (longest_hold_ns, memory_limit_bytes, keeper_pid, version, magic,
+//                                 makes_workers)
 //   dump                          all that is in use of the page, as JSON
 //   toggle COUNT SEED             holds the program and lets it go, so often, at random moments
-//   predict NANOSECONDS NAME      for the kernel of this name, in grids of 1 block of 1 thread
+//   predict NANOSECONDS NAME [BLOCKS THREADS SHARED_BYTES]     for the kernel of this name; without them 1, 1, 0
 //   idle MILLISECONDS             clears is_known_busy and waits until it is set, or so long; says whether it was
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -23,12 +24,15 @@
 #include <thread>
 
 #include "programs/kernel_records.hpp"
+#include "programs/worker_words.hpp"
 
 namespace gpushare::programs {
 namespace {
 
 void set_lease(ProgramPage& page, Lease lease) {
+  if (lease.state != LeaseState::Held) let_workers_go(page.workers);
   page.lease = lease.word();
+  if (lease.state == LeaseState::Held) hold_workers(page.workers);
   syscall(SYS_futex, &page.lease, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
@@ -37,6 +41,8 @@ std::string set_field(ProgramPage& page, const std::string& field, std::uint64_t
     page.longest_hold_ns = value;
   } else if (field == "memory_limit_bytes") {
     page.memory_limit_bytes = value;
+  } else if (field == "makes_workers") {
+    page.makes_workers = static_cast<std::uint32_t>(value);
   } else if (field == "keeper_pid") {
     page.keeper_pid = static_cast<std::int32_t>(value);
   } else if (field == "version") {
@@ -52,11 +58,16 @@ std::string set_field(ProgramPage& page, const std::string& field, std::uint64_t
 void dump(std::ostream& out, const ProcessSlot& slot) {
   out << "{\"pid\": " << slot.pid << ", \"launches\": " << slot.launches << ", \"held_ns\": " << slot.held_ns
       << ", \"limited_ns\": " << slot.limited_ns << ", \"let_go\": " << slot.let_go
+      << ", \"worker_launches\": " << slot.worker_launches << ", \"evictions\": " << slot.evictions
       << ", \"memory_bytes\": " << slot.memory_bytes << ", \"last_launch_ns\": " << slot.last_launch_ns
       << ", \"streams\": [";
   for (std::uint32_t index = 0; index < slot.streams; ++index) {
     const StreamProgress& words = slot.progress[index];
     out << (index > 0 ? ", " : "") << "[" << words.launched << ", " << words.ended << "]";
+  }
+  out << "], \"stopped\": [";
+  for (std::uint32_t index = 0; index < slot.streams; ++index) {
+    out << (index > 0 ? ", " : "") << slot.progress[index].stopped;
   }
   out << "]}";
 }
@@ -95,7 +106,14 @@ std::string dump(const ProgramPage& page) {
     dump(out, page, record);
     between = ", ";
   }
-  out << "]}";
+  out << "], \"remarks\": {";
+  between = "";
+  for (const Remark& remark : page.remarks) {
+    if (remark.count == 0) continue;
+    out << between << "\"" << remark.text.data() << "\": " << remark.count;
+    between = ", ";
+  }
+  out << "}}";
   return out.str();
 }
 
@@ -145,7 +163,12 @@ std::string answer(ProgramPage& page, std::istringstream words) {
     std::uint64_t ns = 0;
     std::string name;
     words >> ns >> name;
-    const auto index = record_of(page, name, LaunchKind::Kernel, {{1, 1, 1}, {1, 1, 1}, 0}, 0);
+    LaunchShape shape{{1, 1, 1}, {1, 1, 1}, 0};
+    if (std::uint32_t blocks = 0; words >> blocks) {
+      shape.grid[0] = blocks;
+      words >> shape.block[0] >> shape.shared_bytes;
+    }
+    const auto index = record_of(page, name, LaunchKind::Kernel, shape, 0);
     page.kernels[index.value()].predicted_ns = ns;
     page.kernels[index.value()].samples = 5;
     page.kernels[index.value()].sampled_ns = 5 * ns;
@@ -169,6 +192,7 @@ int keep() {
   page.version = page_version;
   page.keeper_pid = getpid();
   page.longest_hold_ns = 60'000'000'000;
+  let_workers_go(page.workers);
   std::cout << "/proc/" << getpid() << "/fd/" << file << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     std::cout << answer(page, std::istringstream(line)) << std::endl;

@@ -101,6 +101,7 @@ class Machine:
         self.libraries = folder / "libraries"
         self.libraries.mkdir()
         (self.libraries / "libcuda.so.1").symlink_to(built / "intercept" / "libcuda.so.1")
+        (self.libraries / "libgpushare_images.so").symlink_to(built / "intercept" / "libgpushare_images.so")
         (self.libraries / "libcuda-real.so").symlink_to(stand_in_gpu.library())
         self.started = []
 
@@ -114,9 +115,9 @@ class Machine:
         self.started.append(Page())
         return self.started[-1]
 
-    def program(self, page, init=True, **more):
+    def program(self, page, init=True, name="gpushare_intercepted_program", **more):
         """``page``: a Page, the path of something else, or None. ``more``: variables of its environment."""
-        program = Lines([str(build_folder() / "gpushare_intercepted_program")], self.environment(page, **more))
+        program = Lines([str(build_folder() / name)], self.environment(page, **more))
         self.started.append(program)
         if init:
             assert program.ask("init") == "ok"

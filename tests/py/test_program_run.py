@@ -19,8 +19,10 @@ import time
 import intercepted
 import pytest
 import stand_in_gpu
+import worker_kernels
 from intercepted import OUT_OF_MEMORY, Lines, value_after
 from messages import assert_names, raises_naming
+from worker_kernels import launch
 
 import gpushare as gs
 from gpushare.daemon.client.greeting import Wish
@@ -33,6 +35,7 @@ from gpushare.programs.escapes import escapes_of, findings_of
 PATIENCE_S = 60
 GPUSHARE = [sys.executable, "-m", "gpushare"]
 ENDLESS = 10**9
+LONG = 2000
 
 
 def until(holds):
@@ -72,9 +75,8 @@ class Place:
     def command(self, *options):
         return [*GPUSHARE, "run", *options, "--"]
 
-    def start(self, *options):
-        program = str(intercepted.build_folder() / "gpushare_intercepted_program")
-        lines = Lines([*self.command(*options), program], self.environment)
+    def start(self, *options, program="gpushare_intercepted_program"):
+        lines = Lines([*self.command(*options), str(intercepted.build_folder() / program)], self.environment)
         self._started.append(lines)
         assert lines.ask("init") == "ok"
         self._programs.extend(self.programs_of(lines))  # where gpushare run is killed, they go on
@@ -311,6 +313,72 @@ def test_memory_beyond_the_programs_limit_is_out_of_memory(place):
     program = place.start("--memory", "64MiB")
     assert OUT_OF_MEMORY in program.ask(f"alloc plain {65 << 20}")
     assert OUT_OF_MEMORY not in program.ask(f"alloc plain {1 << 20}")
+
+
+# Workers
+
+
+def start_with_workers(place, *options):
+    program = place.start("--workers", *options, program="gpushare_intercepted_worker_program")
+    image = place.report.with_name("image.ptx")
+    image.write_text(worker_kernels.ALL)
+    assert program.ask(f"load module {image}") == "ok"
+    return program
+
+
+def answers_alone(place, lines):
+    """The answers of a program that nothing else shares the GPU with, and that has no workers."""
+    program = place.start(program="gpushare_intercepted_worker_program")
+    assert program.ask(f"load module {place.report.with_name('image.ptx')}") == "ok"
+    answers = [program.ask(line) for line in lines]
+    program.end()
+    return answers
+
+
+def test_kernels_that_are_evicted_for_other_programs_have_the_same_results(place):
+    place.serve("round-robin")
+    reports = [place.report.with_name(f"report{number}") for number in range(2)]
+    programs = [
+        start_with_workers(place, "--name", f"p{number}", "--report-file", str(reports[number])) for number in range(2)
+    ]
+    lines = [launch(kernel, rounds=100) for kernel in ("step", "count", "step")] * 8
+    lines = [line for launched in lines for line in (launched, "sync")]  # times are read at later launches
+    for line in lines:
+        for program in programs:
+            program.send(line)
+        for program in programs:
+            assert program.read() == "ok"
+    whole = answers_alone(place, [*lines, "sum", "variable total"])[-2:]
+    for program, report in zip(programs, reports, strict=True):
+        assert [program.ask("sum"), program.ask("variable total")] == whole
+        program.end()
+        assert json.loads(report.read_text())["worker_launches"] > 0
+    assert sum(json.loads(report.read_text())["evictions"] for report in reports) > 0
+
+
+@pytest.mark.parametrize("dies", ["server", "keeper"])
+def test_kernels_that_are_being_evicted_end_whatever_dies(place, dies):
+    server = place.serve("round-robin")
+    programs = [start_with_workers(place, "--name", f"p{number}") for number in range(2)]
+    lines = [line for _ in range(3) for line in (launch(rounds=100), "sync")] + [launch(rounds=LONG)] * 2
+    for program in programs:
+        assert {program.ask(line) for line in lines} == {"ok"}
+        program.send("sum")
+    time.sleep(0.2)
+    if dies == "server":
+        server.kill()
+    else:
+        os.kill(programs[0].process.pid, signal.SIGKILL)
+    assert {program.read() for program in programs} == {answers_alone(place, [*lines, "sum"])[-1]}
+
+
+def test_the_report_says_what_ran_whole_and_why(place):
+    program = place.start("--workers", "--report", program="gpushare_intercepted_worker_program")
+    image = place.report.with_name("image.ptx")
+    image.write_text(worker_kernels.HEAD + worker_kernels.REFUSED)
+    assert program.ask(f"load module {image}") == "ok"
+    program.ask(launch("refused"))
+    assert "1 x whole, a kernel: it reads how much shared memory it has" in program.end()
 
 
 def variables_of(place, *options):

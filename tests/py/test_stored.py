@@ -74,7 +74,7 @@ def test_a_servers_trace(call):
 
 def test_a_programs_report(call):
     launches = [Launches("saxpy", 3, 0.5)]
-    one = ProgramReport("train", 2.0, 3, 0.5, 0.1, 0.0, 0, 1.0, [], 1, launches, launches, launches)
+    one = ProgramReport("train", 2.0, 3, 0.5, 0.1, 0.0, 0, 0, 0, {}, 1.0, [], 1, launches, launches, launches)
     pathlib.Path("p.json").write_text(json.dumps(one.to_dict()))
     assert document(call, "report", "p.json")["program"] == one.to_dict()
     assert_names(call("report", "p.json").stdout, "saxpy", "500.000 ms")

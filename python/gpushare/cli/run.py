@@ -53,6 +53,7 @@ OF_SIGNAL = 128
 )
 @click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
               help="Longest wait of a launch; then it proceeds.")  # fmt: skip
+@click.option("--workers", is_flag=True, help="Make long kernels preemptible where there is PTX.")
 @click.option("--report", is_flag=True, help="Print its launches by kernel when it has ended.")
 @click.option("--report-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write the report as JSON.")  # fmt: skip
@@ -86,7 +87,7 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
     program = found_program(command)
     name = choices["name"] or Path(program).name
     memory_bytes = 0 if choices["memory"] is None else bytes_in(choices["memory"])
-    page = _core.ProgramPage(memory_bytes, round(choices["longest_hold"] * 1e9))
+    page = _core.ProgramPage(memory_bytes, round(choices["longest_hold"] * 1e9), choices["workers"])
     known_times(page)
     application = {"name": name, "priority": choices["priority"], "weight": choices["weight"]}
     path, trusted = joined_or_started(choices["server"], choices["policy"])
@@ -101,7 +102,16 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
         attachment.close()
     keep_times(ended.kernels)
     escaped = [f"{each.name} ({each.pid})" for each in coverage[0].escaped.values()]
-    report = report_of(name, ended.wall_s, ended.kernels, ended.totals, ended.processes, escaped, coverage[0].ratio)
+    report = report_of(
+        name,
+        ended.wall_s,
+        ended.kernels,
+        ended.totals,
+        ended.processes,
+        escaped,
+        coverage[0].ratio,
+        ended.whole_reasons,
+    )
     _tell(report, show_all=choices["report"])
     if choices["report_file"] is not None:
         choices["report_file"].write_text(json.dumps(report.to_dict(), indent=2) + "\n")

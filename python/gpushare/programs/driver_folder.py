@@ -14,6 +14,8 @@ from gpushare import _core
 from gpushare._core import CudaError
 
 LIBRARY = Path(_core.__file__).parent / "intercept" / "libcuda.so.1"
+IMAGES = LIBRARY.with_name("libgpushare_images.so")
+"""What the library opens for programs that ask for workers."""
 DRIVER = "libcuda.so.1"
 DRIVER_BEHIND = "libcuda-real.so"
 """The name that gpushare's library is linked to."""
@@ -54,6 +56,7 @@ def driver_folder() -> Iterator[Path]:
         folder = Path(made)
         for name in (DRIVER, "libcuda.so"):
             (folder / name).symlink_to(LIBRARY)
+        (folder / IMAGES.name).symlink_to(IMAGES)
         (folder / DRIVER_BEHIND).symlink_to(driver)
         yield folder
 

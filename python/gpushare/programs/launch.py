@@ -33,6 +33,7 @@ class EndedProgram:
         processes: number of its processes that have used CUDA for longer than a moment.
         totals: totals over all of them.
         kernels: the launched kernels, with their shapes.
+        whole_reasons: why kernels or images of code run whole though workers were asked for, and how many.
     """
 
     code: int
@@ -40,6 +41,7 @@ class EndedProgram:
     processes: int
     totals: _core.ProgramTotals
     kernels: list[_core.ProgramKernel]
+    whole_reasons: list[tuple[str, int]]
 
 
 class NoProgramError(InvalidInput):
@@ -141,4 +143,5 @@ def run_program(
         watch = ProcessWatch(page, look)
         signals.are_for(running)
         code = running.wait()
-        return EndedProgram(code, time.monotonic() - began_s, watch.end(), page.totals(), page.kernels())
+        wall_s, processes = time.monotonic() - began_s, watch.end()
+        return EndedProgram(code, wall_s, processes, page.totals(), page.kernels(), page.whole_reasons())

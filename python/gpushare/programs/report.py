@@ -42,6 +42,9 @@ class ProgramReport:
         held_s: total time of its threads waiting for the lease.
         limited_s: total time of its threads waiting because too much work was in flight.
         let_go: number of waits that the longest hold ended.
+        worker_launches: number of launches made as workers.
+        evictions: number of times that a kernel under way was evicted.
+        whole_reasons: number of kernels and images of code that run whole though workers were asked for, by reason.
         coverage_ratio: observed GPU time relative to all; None where it is not known.
         escaped: processes that used the driver without the library.
         processes: number of processes that have used CUDA.
@@ -57,6 +60,9 @@ class ProgramReport:
     held_s: float
     limited_s: float
     let_go: int
+    worker_launches: int
+    evictions: int
+    whole_reasons: dict[str, int]
     coverage_ratio: float | None
     escaped: list[str]
     processes: int
@@ -92,6 +98,7 @@ def report_of(
     processes: int,
     escaped: Iterable[str] = (),
     coverage_of: Callable[[float], float | None] = lambda _: 1.0,
+    whole_reasons: Iterable[tuple[str, int]] = (),
 ) -> ProgramReport:
     """Makes the report.
 
@@ -103,6 +110,7 @@ def report_of(
         processes: number of processes that have used CUDA.
         escaped: processes that used the driver without the library.
         coverage_of: maps observed seconds of GPU time to their share of all.
+        whole_reasons: why kernels or images run whole, and how many.
     """
     kernels = [each for each in kernels if each.launches > 0]
     gpu_s = sum(map(gpu_s_of, kernels))
@@ -114,6 +122,9 @@ def report_of(
         held_s=totals.held_ns / 1e9,
         limited_s=totals.limited_ns / 1e9,
         let_go=totals.let_go,
+        worker_launches=totals.worker_launches,
+        evictions=totals.evictions,
+        whole_reasons=dict(whole_reasons),
         coverage_ratio=coverage_of(gpu_s),
         escaped=list(escaped),
         processes=processes,

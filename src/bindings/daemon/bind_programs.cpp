@@ -74,16 +74,32 @@ void bind_page(py::module_& module) {
       .def_readonly("launches", &ProgramTotals::launches)
       .def_readonly("held_ns", &ProgramTotals::held_ns, "Their threads have waited for the lease.")
       .def_readonly("limited_ns", &ProgramTotals::limited_ns, "Their threads have waited for what was under way.")
-      .def_readonly("let_go", &ProgramTotals::let_go, "Waits that the longest hold has ended.");
+      .def_readonly("let_go", &ProgramTotals::let_go, "Waits that the longest hold has ended.")
+      .def_readonly("worker_launches", &ProgramTotals::worker_launches, "Made as workers, of all launches.")
+      .def_readonly("evictions", &ProgramTotals::evictions, "Of kernels under way.");
   py::class_<PageKeeper>(module, "ProgramPage", "The memory by which a program and the scheduler talk.")
-      .def(py::init<std::uint64_t, std::uint64_t>(), py::arg("memory_limit_bytes"), py::arg("longest_hold_ns"))
+      .def(py::init<std::uint64_t, std::uint64_t, bool>(), py::arg("memory_limit_bytes"), py::arg("longest_hold_ns"),
+           py::arg("makes_workers") = false)
       .def_property_readonly("descriptor", &PageKeeper::descriptor)
       .def("free_program", &PageKeeper::free_program, "Nothing holds the program until a scheduler does.")
+      .def("hold_program", &PageKeeper::hold_program, "Holds it as a scheduler does: for measurements without one.")
+      .def_property_readonly("stopped_streams", &PageKeeper::stopped_streams,
+                             "How many of its streams have stopped in the middle of a kernel.")
       .def("release_dead", &PageKeeper::release_dead, "Gives back the places of processes that were killed.")
       .def("processes", &PageKeeper::processes, "Process ids of those that use CUDA now.")
       .def_property_readonly("memory_bytes", &PageKeeper::memory_bytes, "Of device memory, that they have now.")
       .def("totals", &PageKeeper::totals)
       .def("kernels", &PageKeeper::kernels)
+      .def(
+          "whole_reasons",
+          [](const PageKeeper& self) {
+            py::list reasons;
+            for (const WholeReason& each : self.whole_reasons()) {
+              reasons.append(py::make_tuple(decoded(each.text), each.count));
+            }
+            return reasons;
+          },
+          "Why kernels run whole that were asked to be workers, and how many: pairs.")
       .def("predict", &PageKeeper::predict, py::arg("key"), py::arg("ns"));
 }
 

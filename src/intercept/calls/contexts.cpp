@@ -4,6 +4,7 @@
 #include "intercept/membership.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/samples.hpp"
+#include "intercept/workers/worker_rounds.hpp"
 
 using namespace gpushare::intercept;
 
@@ -13,6 +14,7 @@ namespace {
 void forget_contexts() {
   drop_samples();
   pin_again();
+  drop_workers();
 }
 
 bool is_active(CUdevice device) {

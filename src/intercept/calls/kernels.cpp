@@ -19,7 +19,6 @@ namespace {
 using programs::KernelRecord;
 using programs::LaunchKind;
 
-constexpr std::size_t most_launches = 1 << 15;
 /// Beyond this number of entries new shapes are not distinguished; the rest of the table is for new handles.
 constexpr std::size_t most_with_a_shape = most_launches / 2;
 constexpr std::size_t most_known_launches = most_launches / 4 * 3;
@@ -163,6 +162,8 @@ KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, 
   const std::lock_guard lock(adding_launch);
   return added(member, stored, 0, caller);
 }
+
+std::size_t index_of(const KnownLaunch& known) { return static_cast<std::size_t>(&known - launches.data()); }
 
 void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller) {
   const LaunchedThing thing{.handle = graph, .kind = LaunchKind::Graph};

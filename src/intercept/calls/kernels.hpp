@@ -21,6 +21,7 @@ struct LaunchedThing {
 };
 
 constexpr std::uint64_t unknown_ns = 10'000;
+constexpr std::size_t most_launches = 1 << 15;  ///< known launches of a process
 
 /// What an ordinary launch reads of it is in one cache line: a program's own work leaves little of this in a cache.
 struct KnownLaunch {
@@ -48,6 +49,9 @@ std::uint64_t sought_launch(const LaunchedThing& thing);
 /// `hash`: sought_launch()'s result. `caller`: an address in the library that launches it. nullptr where this process
 /// has launched too many kernels.
 KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, std::uint64_t hash, void* caller);
+
+/// Below most_launches, and another one for each.
+std::size_t index_of(const KnownLaunch& known);
 
 /// A graph that has been instantiated; its handle may have been another graph's before.
 void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every launch passes through: the gate, and the counts. In the common case it costs a load of the lease, a
 // lookup, and a few additions.
+#include <mutex>
+
 #include "intercept/calls/captures.hpp"
 #include "intercept/calls/kernels.hpp"
 #include "intercept/gate.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/samples.hpp"
 #include "intercept/waiting.hpp"
+#include "intercept/workers/worker_rounds.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -46,9 +49,33 @@ void fetch_counts(const Membership& member, const KnownLaunch* known, const Stre
   __builtin_prefetch(&record->predicted_ns);
 }
 
-/// `stream` as `named` names it; `launch` makes the launch, and its result is passed on.
+struct Made {
+  CUresult result = CUDA_SUCCESS;
+  bool as_workers = false;
+};
+
+/// The launch itself, or as workers where that is possible.
 template <class Launch>
-CUresult launched(const LaunchedThing& thing, CUstream stream, void* caller, const Launch& launch) {
+Made made(const Membership& member, const KnownLaunch* known, const KernelArguments* arguments, StreamWords& words,
+          CUstream stream, const Launch& launch) {
+  const std::lock_guard lock(words.launching);
+  if (known != nullptr && arguments != nullptr && is_worth_workers(member, *known)) {
+    const std::optional<CUresult> result = launched_as_workers(member, *known, *arguments, words, stream);
+    if (result) return {*result, true};
+  }
+  return {launch()};
+}
+
+bool is_timed(const Membership& member, KnownLaunch& known) {
+  if (is_sampled(member, known)) return true;
+  return makes_workers(&member) && is_worth_workers(member, known) && wants_time_of_workers(known);
+}
+
+/// `stream` as `named` names it; `launch` makes the launch, and its result is passed on. `arguments`: nullptr for what
+/// cannot be made as workers.
+template <class Launch>
+CUresult launched(const LaunchedThing& thing, const KernelArguments* arguments, CUstream stream, void* caller,
+                  const Launch& launch) {
   const Membership* member = this_member();
   if (member == nullptr || is_captured(stream)) return launch();
   const std::uint64_t hash = sought_launch(thing);
@@ -58,11 +85,12 @@ CUresult launched(const LaunchedThing& thing, CUstream stream, void* caller, con
   KnownLaunch* known = known_launch(*member, thing, hash, caller);
   fetch_counts(*member, known, words);
   pass_gate(*member, words, stream);
-  const bool is_wanted = known != nullptr && is_sampled(*member, *known);
+  const bool is_wanted = known != nullptr && is_timed(*member, *known);
   Sample sample(*member, known, stream, is_wanted);
-  const CUresult result = launch();
+  const auto [result, as_workers] =
+      makes_workers(member) ? made(*member, known, arguments, words, stream, launch) : Made{launch()};
   if (result != CUDA_SUCCESS) return result;
-  sample.ends(stream);
+  sample.ends(stream, as_workers);
   count_launch(*member, known, words, stream);
   return result;
 }
@@ -79,6 +107,14 @@ LaunchKind kind_of(const CUlaunchConfig& config) {
     }
   }
   return LaunchKind::Kernel;
+}
+
+/// Are all attributes such that a launch without them is the same?
+bool is_plain(const CUlaunchConfig& config) {
+  for (unsigned index = 0; index < config.numAttrs; ++index) {
+    if (config.attrs[index].id != CU_LAUNCH_ATTRIBUTE_IGNORE) return false;
+  }
+  return true;
 }
 
 LaunchedThing thing_of(const CUlaunchConfig& config, CUfunction function) {
@@ -103,7 +139,8 @@ using namespace gpushare::intercept;
                                   CUstream stream, void** parameters, void** extra) {                                  \
     const LaunchedThing thing{                                                                                         \
         function, LaunchKind::Kernel, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes}};          \
-    return launched(thing, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                            \
+    const KernelArguments arguments{parameters, extra};                                                                \
+    return launched(thing, &arguments, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                \
       return call(real.cuLaunchKernel##suffix, function, grid_x, grid_y, grid_z, block_x, block_y, block_z,            \
                   shared_bytes, stream, parameters, extra);                                                            \
     });                                                                                                                \
@@ -112,20 +149,22 @@ using namespace gpushare::intercept;
                                     void** extra) {                                                                    \
     const auto launch = [&] { return call(real.cuLaunchKernelEx##suffix, config, function, parameters, extra); };      \
     if (config == nullptr) return launch();                                                                            \
-    return launched(thing_of(*config, function), named(config->hStream, otherwise), GPUSHARE_CALLER, launch);          \
+    const KernelArguments arguments{parameters, extra};                                                                \
+    return launched(thing_of(*config, function), is_plain(*config) ? &arguments : nullptr,                             \
+                    named(config->hStream, otherwise), GPUSHARE_CALLER, launch);                                       \
   }                                                                                                                    \
   CUresult cuLaunchCooperativeKernel##suffix(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,   \
                                              unsigned block_x, unsigned block_y, unsigned block_z,                     \
                                              unsigned shared_bytes, CUstream stream, void** parameters) {              \
     const LaunchedThing thing{                                                                                         \
         function, LaunchKind::Cooperative, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes}};     \
-    return launched(thing, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                            \
+    return launched(thing, nullptr, named(stream, otherwise), GPUSHARE_CALLER, [&] {                                   \
       return call(real.cuLaunchCooperativeKernel##suffix, function, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
                   shared_bytes, stream, parameters);                                                                   \
     });                                                                                                                \
   }                                                                                                                    \
   CUresult cuGraphLaunch##suffix(CUgraphExec graph, CUstream stream) {                                                 \
-    return launched({.handle = graph, .kind = LaunchKind::Graph}, named(stream, otherwise), GPUSHARE_CALLER,           \
+    return launched({.handle = graph, .kind = LaunchKind::Graph}, nullptr, named(stream, otherwise), GPUSHARE_CALLER,  \
                     [&] { return call(real.cuGraphLaunch##suffix, graph, stream); });                                  \
   }
 

@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 
 #include "intercept/driver.hpp"
 #include "intercept/membership.hpp"
+#include "intercept/workers/worker_code.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -37,6 +39,30 @@ void remember_kernel(CUkernel kernel) {
   }
 }
 
+/// Workers are no kernels of the program's: of all handles in some code, `take` gets those of the others.
+template <class Handle, class Code, class Take>
+CUresult enumerate_originals(CUresult (*count_all)(unsigned*, Code), CUresult (*enumerate)(Handle*, unsigned, Code),
+                             CUresult (*name_of)(const char**, Handle), Code code, const Take& take) {
+  unsigned there = 0;
+  CUresult result = call(count_all, &there, code);
+  if (result != CUDA_SUCCESS) return result;
+  auto* const all = static_cast<Handle*>(std::calloc(there + 1, sizeof(Handle)));
+  if (all == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  result = call(enumerate, all, there, code);
+  for (unsigned index = 0; result == CUDA_SUCCESS && index < there; ++index) {
+    const char* name = nullptr;
+    if (call(name_of, &name, all[index]) == CUDA_SUCCESS && !is_name_of_worker(name)) take(all[index]);
+  }
+  std::free(all);
+  return result;
+}
+
+template <class Code>
+void leave_out_workers(unsigned* count, Code code) {
+  const auto* made = makes_workers(this_member()) ? image_of(code) : nullptr;
+  if (made != nullptr) *count -= static_cast<unsigned>(made->kernel_count);
+}
+
 }  // namespace
 
 bool is_kernel_of_library(const void* handle) {
@@ -56,13 +82,45 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
   return result;
 }
 
+CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
+  const CUresult result = call(real.cuLibraryGetKernelCount, count, library);
+  if (result == CUDA_SUCCESS) leave_out_workers(count, library);
+  return result;
+}
+
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
+  const Membership* member = this_member();
+  if (member == nullptr) return call(real.cuLibraryEnumerateKernels, kernels, count, library);
+  if (makes_workers(member) && image_of(library) != nullptr) {
+    return enumerate_originals(real.cuLibraryGetKernelCount, real.cuLibraryEnumerateKernels, real.cuKernelGetName,
+                               library, [&](CUkernel kernel) {
+                                 remember_kernel(kernel);
+                                 if (count > 0) *kernels++ = kernel;
+                                 count -= count > 0 ? 1 : 0;
+                               });
+  }
   const CUresult result = call(real.cuLibraryEnumerateKernels, kernels, count, library);
-  if (result != CUDA_SUCCESS || this_member() == nullptr) return result;
   unsigned there = 0;
-  if (call(real.cuLibraryGetKernelCount, &there, library) != CUDA_SUCCESS) return result;
+  if (result != CUDA_SUCCESS || call(real.cuLibraryGetKernelCount, &there, library) != CUDA_SUCCESS) return result;
   for (unsigned index = 0; index < count && index < there; ++index) remember_kernel(kernels[index]);
   return result;
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
+  const CUresult result = call(real.cuModuleGetFunctionCount, count, module);
+  if (result == CUDA_SUCCESS) leave_out_workers(count, module);
+  return result;
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
+  if (!makes_workers(this_member()) || image_of(module) == nullptr) {
+    return call(real.cuModuleEnumerateFunctions, functions, count, module);
+  }
+  return enumerate_originals(real.cuModuleGetFunctionCount, real.cuModuleEnumerateFunctions, real.cuFuncGetName, module,
+                             [&](CUfunction function) {
+                               if (count > 0) *functions++ = function;
+                               count -= count > 0 ? 1 : 0;
+                             });
 }
 
 }  // extern "C"

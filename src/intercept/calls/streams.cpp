@@ -81,12 +81,24 @@ StreamWords& words_of(const Membership& member, CUstream stream) {
 
 std::array<StreamWords, programs::most_streams>& all_words() { return words; }
 
+/// Events and memory are made in the current one.
+CUcontext current_context_of(CUstream stream) {
+  CUcontext current = nullptr;
+  CUcontext of_stream = nullptr;
+  if (call(real.cuCtxGetCurrent, &current) != CUDA_SUCCESS) return nullptr;
+  if (call(real.cuStreamGetCtx, stream, &of_stream) != CUDA_SUCCESS) return nullptr;
+  return of_stream == current ? current : nullptr;
+}
+
 std::size_t words_in_use(const Membership& member) { return member.slot->streams.load(std::memory_order_acquire); }
 
 void forget_streams() {
   adding_stream.unlock();
   for (auto& handle : handles) handle = 0;
-  for (StreamWords& each : words) each.is_being_marked = false;
+  for (StreamWords& each : words) {
+    each.is_being_marked = false;
+    each.launching.unlock();
+  }
   known_handles = 0;
   ++threads_begin;
 }

@@ -8,6 +8,7 @@
 
 #include "intercept/driver.hpp"
 #include "intercept/membership.hpp"
+#include "intercept/waiting.hpp"
 
 namespace gpushare::intercept {
 
@@ -28,6 +29,7 @@ struct StreamWords {
   bool is_shared = false;               ///< by several streams
   std::atomic<std::uint64_t> marked{};  ///< `launched` as the last mark writes it
   std::atomic<bool> is_being_marked{};
+  Lock launching;  ///< where a launch may be several: none comes in between
 
   /// Predicted ns that are not known to have ended.
   std::int64_t under_way() const {
@@ -42,6 +44,9 @@ std::size_t words_in_use(const Membership& member);
 
 /// The words of a stream as `named` names it. Streams beyond the limit share words.
 StreamWords& words_of(const Membership& member, CUstream stream);
+
+/// The current context, where that is the stream's; else nullptr.
+CUcontext current_context_of(CUstream stream);
 
 /// Any answer but a clear no counts as capturing: the legacy stream must not be used while another one captures.
 inline bool is_capturing(CUstream stream) {

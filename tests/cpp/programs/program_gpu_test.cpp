@@ -12,6 +12,7 @@
 #include "core/model/errors.hpp"
 #include "programs/page_keeper.hpp"
 #include "programs/program_port.hpp"
+#include "programs/worker_words.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -38,6 +39,7 @@ class WrittenProgram {
   }
   void end(Duration work) { page().processes[0].progress[0].ended += static_cast<std::uint64_t>(work.count()); }
   Lease lease() { return Lease::of(page().lease); }
+  PageKeeper& keeper() { return keeper_; }
   ProgramPage& page() { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
 
  private:
@@ -115,6 +117,82 @@ TEST_F(ProgramGpuTest, LetsTheOtherGoOnceWhatTheHeldOneHadUnderWayHasEnded) {
   one.end(1h);
   events_within(1ms);
   EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, LetsTheOtherGoOnceAHeldKernelIsEvicted) {
+  launch_both(1h);
+  one.page().processes[0].waiting = 1;  // for the end of the kernel
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_FALSE(may_workers_go(one.page().workers));
+  EXPECT_EQ(one.page().workers.orders[0].load() & 0xffff, 0u);
+  events_within(1ms);
+  EXPECT_EQ(two.lease().state, LeaseState::Held);
+  one.page().processes[0].progress[0].stopped = 7;
+  events_within(1ms);
+  EXPECT_EQ(two.lease().state, LeaseState::Limited);
+}
+
+TEST_F(ProgramGpuTest, AProgramThatContinuesWithAnEvictedKernelIsNotIdle) {
+  one.launch(20ms);
+  submit(one, 0);
+  two.launch(1ms);
+  submit(two, 1);
+  gpu.apply(plan_of({OperationId{0}}));
+  events_within(1ms);
+  gpu.apply(plan_of({OperationId{1}}));
+  one.page().processes[0].progress[0].stopped = 7;
+  events_within(30ms);
+  gpu.apply(plan_of({OperationId{0}}));
+  one.page().processes[0].progress[0].stopped = 0;
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  EXPECT_EQ(one.page().workers.orders[0].load() & 0xffff, 0xffffu);
+  EXPECT_THAT(events_within(5ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+}
+
+TEST_F(ProgramGpuTest, AHoldGoesOnFromOnePieceOfAProgramToTheNext) {
+  launch_both(1h);
+  const auto run_only = [&](WrittenProgram& runs, WrittenProgram& waits, int id) {
+    gpu.apply(plan_of({OperationId{id}}));
+    runs.page().processes[0].progress[0].stopped = 0;
+    waits.page().processes[0].progress[0].stopped = 7;  // each hold ends the blocks of a piece that are resident
+    return events_within(1ms);
+  };
+  std::vector<EventKind> kinds;
+  for (int turn = 0; turn < 100 && std::ranges::count(kinds, EventKind::LaunchEnded) == 0; ++turn) {
+    run_only(one, two, 0);
+    kinds = run_only(two, one, 1);
+    EXPECT_TRUE(one.program->is_held());
+  }
+  EXPECT_EQ(std::ranges::count(kinds, EventKind::LaunchEnded), 1);
+  submit(one, 2);
+  run_only(one, two, 2);
+  EXPECT_FALSE(one.program->is_held());
+}
+
+TEST_F(ProgramGpuTest, WorkersThatTheLongestHoldHasLetGoAreHeldAgainByTheNextHoldAlone) {
+  launch_both(1h);
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_FALSE(may_workers_go(one.page().workers));
+  let_workers_go(one.page().workers);
+  events_within(1ms);
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  programs->remove(two.program);
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+}
+
+TEST_F(ProgramGpuTest, LetsWorkersGoWhereTheSchedulerOrTheServerIsGone) {
+  launch_both(1h);
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_FALSE(may_workers_go(one.page().workers));
+  programs->remove(one.program);
+  EXPECT_TRUE(may_workers_go(one.page().workers));
+  hold_workers(one.page().workers);
+  one.keeper().free_program();
+  EXPECT_TRUE(may_workers_go(one.page().workers));
 }
 
 TEST_F(ProgramGpuTest, LetsBothGoWhereThePlanDividesTheSms) {

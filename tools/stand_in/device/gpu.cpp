@@ -204,11 +204,12 @@ bool Gpu::run_blocks() {
 
 bool Gpu::advance() {
   const std::uint64_t now_ns = machine_.now_ns();
+  looks_again_ = false;
   bool any = to_device.advance(now_ns) | to_host.advance(now_ns) | to_peers.advance(now_ns) | advance_streams();
   if (any) machine_.tell_hosts();
   while (!machine_.has_hosts_waiting() && sms_.place()) any = true;
   any |= run_blocks();
-  return any || !sms_.empty() || !to_device.empty() || !to_host.empty() || !to_peers.empty();
+  return any || looks_again_ || !sms_.empty() || !to_device.empty() || !to_host.empty() || !to_peers.empty();
 }
 
 }  // namespace gpushare::stand_in

@@ -82,6 +82,8 @@ class Gpu {
 
   /// Does something of what there is to do; true while there is more, or a copy to wait for.
   bool advance();
+  /// For a command that waits for something that nothing on the device will tell.
+  void look_again() { looks_again_ = true; }
   /// What every call about this device says from now on.
   void fail(CUresult failure, const std::string& why);
   CUresult failure() const { return failure_; }
@@ -109,6 +111,7 @@ class Gpu {
   OwnFiles files_;
   interpreter::Devices peers_, pool_users_;
   CUresult failure_ = CUDA_SUCCESS;
+  bool looks_again_ = false;
 };
 
 }  // namespace gpushare::stand_in

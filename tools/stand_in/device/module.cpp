@@ -48,11 +48,47 @@ int threads_allowed(const ptx::Module& module, const ptx::Function& entry) {
   return most;
 }
 
+std::uint32_t magic_of(const void* image) {
+  std::uint32_t magic = 0;
+  std::memcpy(&magic, image, strnlen(static_cast<const char*>(image), sizeof magic));
+  return magic;
+}
+
+constexpr std::uint32_t wrapper_magic = 0x466243b1;
+constexpr std::uint32_t fat_binary_magic = 0xBA55ED50;
+
+bool is_fat_binary(const void* image) {
+  return magic_of(image) == wrapper_magic || magic_of(image) == fat_binary_magic;
+}
+
+template <class Number>
+Number number_at(const char* bytes, std::size_t offset) {
+  Number number;
+  std::memcpy(&number, bytes + offset, sizeof number);
+  return number;
+}
+
+/// The first PTX in it that is not compressed.
+const char* ptx_in_fat_binary(const void* image) {
+  const char* binary = static_cast<const char*>(image);
+  if (magic_of(image) == wrapper_magic) binary = number_at<const char*>(binary, 8);
+  const char* entry = binary + number_at<std::uint16_t>(binary, 6);
+  const char* const end = entry + number_at<std::uint64_t>(binary, 8);
+  while (entry < end) {
+    const char* const code = entry + number_at<std::uint32_t>(entry, 4);
+    const bool is_compressed = (number_at<std::uint64_t>(entry, 40) & 0xa000) != 0;
+    if (number_at<std::uint16_t>(entry, 0) == 1 && !is_compressed) return code;
+    entry = code + number_at<std::uint64_t>(entry, 8);
+  }
+  throw InvalidInput("a fat binary without PTX that is not compressed");
+}
+
 }  // namespace
 
 /// A cubin's tables are the last of it.
 const char* ptx_of(const void* image) {
   const char* text = static_cast<const char*>(image);
+  if (is_fat_binary(image)) return ptx_in_fat_binary(image);
   if (std::memcmp(text, ELFMAG, SELFMAG) != 0) return text;
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof header);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's functions about code and launches.
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <span>
 
 #include "core/model/errors.hpp"
@@ -127,6 +129,35 @@ CUresult cuModuleLoadData(CUmodule* handle, const void* image) {
   });
 }
 
+CUresult cuModuleLoad(CUmodule* handle, const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+  const std::string image{std::istreambuf_iterator<char>(file), {}};
+  return cuModuleLoadData(handle, image.c_str());
+}
+
+CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handle) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    *count = static_cast<unsigned>(module_behind(all, handle)->text.entry_names().size());
+  });
+}
+
+CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule handle) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    for (const std::string& name : module_behind(all, handle)->text.entry_names()) {
+      if (count-- == 0) return;
+      *functions++ = find_function(all, handle, name);
+    }
+  });
+}
+
+/// The options of the compiler mean nothing here.
+CUresult cuModuleLoadDataEx(CUmodule* handle, const void* image, unsigned, CUjit_option*, void**) {
+  return cuModuleLoadData(handle, image);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule* handle, const void* image) { return cuModuleLoadData(handle, image); }
+
 CUresult cuModuleUnload(CUmodule handle) {
   return answer_locked(__func__, [&](Machine& all, Machine::Lock& lock) {
     const Gpu& gpu = module_behind(all, handle)->context->gpu;
@@ -202,6 +233,15 @@ CUresult cuFuncGetName(const char** name, CUfunction handle) {
     device_of(all, handle).expect_healthy();
     for (const auto& [key, function] : all.functions) {
       if (reinterpret_cast<CUfunction>(function.get()) == handle) return void(*name = key.second.c_str());
+    }
+    throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no function");
+  });
+}
+
+CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    for (const auto& [key, function] : all.functions) {
+      if (reinterpret_cast<CUfunction>(function.get()) == handle) return void(*module = key.first);
     }
     throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no function");
   });

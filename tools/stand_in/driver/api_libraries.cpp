@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The driver's functions about libraries of code, which need no context, and their kernels.
+#include <fstream>
+#include <iterator>
+
 #include "driver/call.hpp"
 #include "driver/loading.hpp"
 
@@ -43,6 +46,14 @@ CUresult cuLibraryLoadData(CUlibrary* handle, const void* image, CUjit_option*, 
   });
 }
 
+CUresult cuLibraryLoadFromFile(CUlibrary* handle, const char* path, CUjit_option* jit_options, void** jit_values,
+                               unsigned jit_count, CUlibraryOption* options, void** values, unsigned count) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return CUDA_ERROR_FILE_NOT_FOUND;
+  const std::string image{std::istreambuf_iterator<char>(file), {}};
+  return cuLibraryLoadData(handle, image.c_str(), jit_options, jit_values, jit_count, options, values, count);
+}
+
 CUresult cuLibraryUnload(CUlibrary handle) {
   return answer_locked(__func__, [&](Machine& all, Machine::Lock& lock) {
     lock.wait_until(current_or_first(all), all.end_of_kernels());
@@ -78,6 +89,14 @@ CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary 
 
 CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
   return answer_in_context(__func__, [&](Gpu& gpu, Machine::Lock&) { *function = function_on(gpu, kernel); });
+}
+
+CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel kernel) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    const auto found = all.kernels.find(kernel);
+    if (found == all.kernels.end()) throw Denial(CUDA_ERROR_INVALID_HANDLE, "this is no kernel");
+    *library = found->second->library;
+  });
 }
 
 CUresult cuKernelGetName(const char** name, CUkernel kernel) {

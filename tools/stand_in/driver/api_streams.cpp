@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <span>
 
 #include "driver/call.hpp"
 
@@ -19,6 +20,23 @@ CUresult put_write(const char* name, CUstream handle, CUdeviceptr to, Value valu
       auto* word = reinterpret_cast<Value*>(all.bytes_at(to, sizeof value));
       std::atomic_ref(*word).store(value, std::memory_order_release);
       return true;
+    });
+  });
+}
+
+/// Memory may change at any time, by another process too: the device looks again and again.
+CUresult put_wait(const char* name, CUstream handle, CUdeviceptr at, std::uint32_t value, unsigned flags) {
+  return answer_in_stream(name, handle, [&](Stream& stream, Machine::Lock&) {
+    Gpu& gpu = stream.gpu();
+    static_cast<void>(gpu.machine().bytes_at(at, sizeof value, gpu));
+    const bool is_known = flags == CU_STREAM_WAIT_VALUE_EQ || flags == CU_STREAM_WAIT_VALUE_AND;
+    expect(is_known && at % sizeof value == 0, CUDA_ERROR_NOT_SUPPORTED, "the stand-in waits for bits and equality");
+    gpu.put(stream, [&gpu, at, value, flags] {
+      auto* word = reinterpret_cast<std::uint32_t*>(gpu.machine().bytes_at(at, sizeof value));
+      const std::uint32_t found = std::atomic_ref(*word).load(std::memory_order_acquire);
+      const bool holds = flags == CU_STREAM_WAIT_VALUE_AND ? (found & value) != 0 : found == value;
+      if (!holds) gpu.look_again();
+      return holds || gpu.has_failed();
     });
   });
 }
@@ -101,6 +119,25 @@ CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value,
 
 CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned) {
   return put_write(__func__, stream, to, value);
+}
+
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags) {
+  return put_wait(__func__, stream, at, value, flags);
+}
+
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpParams* steps, unsigned) {
+  for (const CUstreamBatchMemOpParams& step : std::span(steps, count)) {
+    CUresult result = CUDA_ERROR_NOT_SUPPORTED;
+    if (step.operation == CU_STREAM_MEM_OP_WAIT_VALUE_32) {
+      result = put_wait(__func__, stream, step.waitValue.address, step.waitValue.value, step.waitValue.flags);
+    } else if (step.operation == CU_STREAM_MEM_OP_WRITE_VALUE_32) {
+      result = put_write(__func__, stream, step.writeValue.address, step.writeValue.value);
+    } else if (step.operation == CU_STREAM_MEM_OP_WRITE_VALUE_64) {
+      result = put_write(__func__, stream, step.writeValue.address, step.writeValue.value64);
+    }
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {

@@ -50,6 +50,10 @@ def show_report(report: ProgramReport, file: IO[str]) -> None:
         f"held {duration(report.held_s * 1e9)}, limited {duration(report.limited_s * 1e9)}, "
         f"{report.processes} processes that used CUDA"
     )
+    if report.worker_launches or report.whole_reasons:
+        console.print(f"{report.worker_launches} launches as workers, {report.evictions} evictions")
+    for reason, count in report.whole_reasons.items():
+        console.print(f"{count} x whole, {printable(reason)}")
 
 
 def _short(name: str) -> str:

@@ -2,12 +2,20 @@
 // The driver's functions about streams and events.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <type_traits>
 
 #include "driver/call.hpp"
 
 namespace gpushare::stand_in {
 namespace {
+
+bool has_memory_waits() {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_WAITS");
+  return text == nullptr || std::string_view(text) != "0";
+}
 
 template <class Value>
 CUresult put_write(const char* name, CUstream handle, CUdeviceptr to, Value value) {
@@ -19,6 +27,25 @@ CUresult put_write(const char* name, CUstream handle, CUdeviceptr to, Value valu
       auto* word = reinterpret_cast<Value*>(all.bytes_at(to, sizeof value));
       std::atomic_ref(*word).store(value, std::memory_order_release);
       return true;
+    });
+  });
+}
+
+/// The stream goes on when the word has come to the value, which any process may write.
+template <class Value>
+CUresult put_wait(const char* name, CUstream handle, CUdeviceptr at, Value value, unsigned flags) {
+  return answer_in_stream(name, handle, [&](Stream& stream, Machine::Lock&) {
+    if (!has_memory_waits()) throw Denial(CUDA_ERROR_NOT_SUPPORTED, "as GPUSHARE_STAND_IN_WAITS=0 asks for");
+    expect(flags == CU_STREAM_WAIT_VALUE_GEQ, CUDA_ERROR_NOT_SUPPORTED, "only waits for a value or a larger one");
+    Gpu& gpu = stream.gpu();
+    static_cast<void>(gpu.machine().bytes_at(at, sizeof value, gpu));
+    gpu.put(stream, [&gpu, at, value] {
+      Machine& all = gpu.machine();
+      auto* word = reinterpret_cast<Value*>(all.bytes_at(at, sizeof value));
+      const Value difference = std::atomic_ref(*word).load(std::memory_order_acquire) - value;
+      const bool has_come = static_cast<std::make_signed_t<Value>>(difference) >= 0 || gpu.has_failed();
+      all.looks_at_memory |= !has_come;
+      return has_come;
     });
   });
 }
@@ -66,7 +93,8 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
 
 CUresult cuStreamDestroy(CUstream handle) {
   return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
-    expect(handle != CU_STREAM_PER_THREAD, CUDA_ERROR_INVALID_HANDLE, "a default stream stays");
+    const bool is_default = handle == CU_STREAM_PER_THREAD || is_legacy_stream(handle);
+    expect(!is_default, CUDA_ERROR_INVALID_HANDLE, "a default stream stays");
     stream.gpu().destroy_stream(handle);
   });
 }
@@ -95,12 +123,30 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
   });
 }
 
+/// The function must not call the driver, as the manual has it: it would wait for itself.
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    stream.gpu().put(stream, [function, data] {
+      function(data);
+      return true;
+    });
+  });
+}
+
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned) {
   return put_write(__func__, stream, to, value);
 }
 
 CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned) {
   return put_write(__func__, stream, to, value);
+}
+
+CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags) {
+  return put_wait(__func__, stream, at, value, flags);
+}
+
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned flags) {
+  return put_wait(__func__, stream, at, value, flags);
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {

@@ -11,6 +11,8 @@ void forget_captures();
 void forget_allocations();
 void forget_progress();
 void forget_events();
+void forget_phases();
+void forget_staging();
 
 inline void forget_parents_work() {
   forget_streams();
@@ -20,6 +22,8 @@ inline void forget_parents_work() {
   forget_allocations();
   forget_progress();
   forget_events();
+  forget_phases();
+  forget_staging();
 }
 
 }  // namespace gpushare::intercept

@@ -17,7 +17,7 @@ constexpr std::uint64_t interval_limited_ns = 200'000;
 enum class Pinning { NotTried, Done, Impossible };
 
 std::atomic<Pinning> pinning = Pinning::NotTried;
-/// Where the GPU sees ProcessSlot::progress.
+/// Where the GPU sees ProcessSlot::progress, and ProcessSlot::line behind it.
 std::atomic<CUdeviceptr> on_device = 0;
 Lock pinning_lock;
 
@@ -38,8 +38,10 @@ void pin(const Membership& member) {
   const std::lock_guard lock(pinning_lock);
   if (pinning != Pinning::NotTried) return;
   auto& words = member.slot->progress;
+  constexpr std::size_t bytes = sizeof words + sizeof(programs::PhaseLine);
+  static_assert(offsetof(programs::ProcessSlot, line) == offsetof(programs::ProcessSlot, progress) + sizeof words);
   constexpr unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-  CUresult result = call(real.cuMemHostRegister_v2, static_cast<void*>(&words), sizeof words, flags);
+  CUresult result = call(real.cuMemHostRegister_v2, static_cast<void*>(&words), bytes, flags);
   if (is_for_want_of_a_context(result)) return;
   if (result != CUDA_SUCCESS && result != CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) {
     return give_up("cuMemHostRegister", result);
@@ -90,6 +92,13 @@ void note_end(StreamWords& words, std::uint64_t launched) {
     while (static_cast<std::int64_t>(launched - known) > 0 && !each->compare_exchange_weak(known, launched)) {
     }
   }
+}
+
+CUdeviceptr on_gpu(const Membership& member, const void* word) {
+  if (pinning == Pinning::NotTried) pin(member);
+  if (pinning != Pinning::Done) return 0;
+  const auto* first = reinterpret_cast<const std::byte*>(&member.slot->progress);
+  return on_device + static_cast<CUdeviceptr>(static_cast<const std::byte*>(word) - first);
 }
 
 bool has_marks() { return pinning != Pinning::Impossible; }

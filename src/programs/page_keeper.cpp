@@ -8,6 +8,7 @@
 #include "programs/futex.hpp"
 #include "programs/kernel_records.hpp"
 #include "programs/process_state.hpp"
+#include "programs/program_tasks.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -32,6 +33,7 @@ PageKeeper::PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_h
 void PageKeeper::free_program() {
   page().lease.store(Lease{}.word());
   wake_all(page().lease);
+  stop_ordering(page());
 }
 
 void PageKeeper::release_dead() {
@@ -46,6 +48,8 @@ void PageKeeper::release_dead() {
     if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
     slot.streams.store(0);
     slot.waiting.store(0);
+    slot.line.owner.store(0);
+    raise(slot.line.go, go_always);
     if (has_ended) slot.memory_bytes.store(0);
     slot.pid.store(has_ended ? 0 : pid);
   }

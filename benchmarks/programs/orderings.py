@@ -74,10 +74,10 @@ PROGRAMS = {
     "many_triads": Program("triad", "pinned", 100, 50, 100),
     "image": Program("stencil_2d", "pinned", 300, 300, 20),
     "image_pageable": Program("stencil_2d", "pageable", 50, 50, 40),
-    "fractal": Program("mandelbrot", "pinned", 0.1, 300, 6),
-    "small_fractal": Program("mandelbrot", "pinned", 0.1, 60, 30),
-    "bodies": Program("nbody", "pinned", 16, 16, 6),
-    "many_bodies": Program("nbody", "pinned", 160, 16, 10),
+    "fractal": Program("mandelbrot", "pinned", 0.1, 300, 4),
+    "small_fractal": Program("mandelbrot", "pinned", 0.1, 60, 12),
+    "bodies": Program("nbody", "pinned", 16, 16, 3),
+    "many_bodies": Program("nbody", "pinned", 160, 16, 4),
     "matrices": Program("gesummv", "pinned", 400, 0.1, 3),
 }
 

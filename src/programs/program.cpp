@@ -136,6 +136,7 @@ void Program::note_busy(Duration gpu, Duration time, bool was_alone) {
 void Programs::add(const std::shared_ptr<Program>& program) {
   const std::scoped_lock lock(mutex_);
   programs_.push_back(program);
+  tell_of_others();
   if (changed_) changed_();
 }
 
@@ -143,6 +144,7 @@ void Programs::remove(const std::shared_ptr<Program>& program) {
   const std::scoped_lock lock(mutex_);
   std::erase(programs_, program);
   program->release();
+  tell_of_others();
   if (changed_) changed_();
 }
 
@@ -156,9 +158,10 @@ void Programs::order_tasks(const TaskOrder& order) {
   task_order_ = order;
 }
 
-std::optional<TaskOrder> Programs::task_order() const {
-  const std::scoped_lock lock(mutex_);
-  return task_order_;
+/// With the lock.
+void Programs::tell_of_others() {
+  if (!task_order_) return;
+  for (const auto& program : programs_) program->tasks().order(*task_order_, programs_.size() > 1);
 }
 
 void Programs::on_change(std::function<void()> call) {

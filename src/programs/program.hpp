@@ -92,11 +92,12 @@ class Programs {
   std::vector<std::shared_ptr<Program>> all() const;
   /// The tasks of all programs that come from now on are ordered.
   void order_tasks(const TaskOrder& order);
-  std::optional<TaskOrder> task_order() const;
   /// The function that any thread calls when a program has come or gone; empty: none from now on.
   void on_change(std::function<void()> call);
 
  private:
+  void tell_of_others();
+
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Program>> programs_;
   std::optional<TaskOrder> task_order_;

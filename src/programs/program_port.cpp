@@ -12,7 +12,6 @@ ProgramPort::ProgramPort(Session& session, std::shared_ptr<daemon::SessionApplic
       program_(std::move(program)),
       settings_(settings) {
   programs_->add(program_);
-  if (const auto order = programs_->task_order()) program_->tasks().begin(*order);
   try {
     thread_ = std::thread([this] { serve(); });
   } catch (...) {

@@ -47,7 +47,17 @@ void stop_ordering(ProgramPage& page) {
 
 Bytes PhaseRun::size() const { return Bytes{std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0})}; }
 
-void ProgramTasks::begin(const TaskOrder& order) {
+void ProgramTasks::order(const TaskOrder& order, bool are_others_there) {
+  const std::scoped_lock lock(mutex_);
+  is_set_ = true;
+  page_.piece_to_device_bytes.store(static_cast<std::uint64_t>(order.piece_to_device.count));
+  page_.piece_to_host_bytes.store(static_cast<std::uint64_t>(order.piece_to_host.count));
+  if (!are_others_there) return stop_ordering(page_);
+  if (page_.ordering.load() == Ordered::No) shut_gates();
+}
+
+/// What has been issued goes; what comes from now on waits.
+void ProgramTasks::shut_gates() {
   for (std::size_t process = 0; process < most_processes; ++process) {
     ProcessSlot& slot = page_.processes[process];
     const std::uint64_t begun = slot.line.begun.load();
@@ -55,10 +65,7 @@ void ProgramTasks::begin(const TaskOrder& order) {
     slot.line.noticed.store(begun);
     slot.line.go.store(begun);
   }
-  page_.piece_to_device_bytes.store(static_cast<std::uint64_t>(order.piece_to_device.count));
-  page_.piece_to_host_bytes.store(static_cast<std::uint64_t>(order.piece_to_host.count));
-  Ordered none = Ordered::No;
-  page_.ordering.compare_exchange_strong(none, Ordered::Yes);
+  page_.ordering.store(Ordered::Yes);
 }
 
 void ProgramTasks::end() {
@@ -69,10 +76,15 @@ void ProgramTasks::end() {
 std::optional<std::vector<PhaseRun>> ProgramTasks::await_complete() {
   while (true) {
     const std::uint32_t seen = page_.task_news.load();
-    if (!are_ordered()) return std::nullopt;
-    std::vector<PhaseRun> runs = take_complete(steady_ns());
-    if (!runs.empty()) return runs;
-    wait_while(page_.task_news, seen, has_incomplete() ? patience_ns / 2 : longest_sleep_ns);
+    if (!is_set_ || has_ended_ || page_.ordering.load() == Ordered::Impossible) return std::nullopt;
+    bool has_more = false;
+    if (are_ordered()) {
+      const std::scoped_lock lock(mutex_);
+      std::vector<PhaseRun> runs = take_complete(steady_ns());
+      if (!runs.empty()) return runs;
+      has_more = has_incomplete();
+    }
+    wait_while(page_.task_news, seen, has_more ? patience_ns / 2 : longest_sleep_ns);
   }
 }
 

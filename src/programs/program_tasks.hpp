@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -40,16 +41,15 @@ class ProgramTasks {
  public:
   explicit ProgramTasks(ProgramPage& page) : page_(page), seen_(most_processes) {}
 
-  void begin(const TaskOrder& order);
+  /// Whether others are there: a program that is alone needs no gates.
+  void order(const TaskOrder& order, bool are_others_there);
   /// All gates open, for good.
   void end();
   /// Does the program put its work behind gates?
   bool are_ordered() const { return page_.ordering.load() == Ordered::Yes; }
-  /// Would it, if it could?
-  bool are_impossible() const { return page_.ordering.load() == Ordered::Impossible; }
 
-  /// For one thread. Waits for phases of complete tasks, in the order in which they were issued. Nothing once the
-  /// program is not ordered any more.
+  /// For one thread. Waits for phases of complete tasks, in the order in which they were issued. Nothing where no
+  /// ordering is set, the program has no gates, or this has ended.
   std::optional<std::vector<PhaseRun>> await_complete();
   /// An operation for a session. Copies take what those of this program have taken so far.
   Operation operation_of(const PhaseRun& run, const std::string& name) const;
@@ -69,6 +69,7 @@ class ProgramTasks {
     std::uint64_t taken = 0;  ///< phases
   };
 
+  void shut_gates();
   std::vector<PhaseRun> take_complete(std::uint64_t now_ns);
   void take_complete(std::size_t process, std::uint64_t now_ns, std::vector<PhaseRun>& runs);
   bool has_incomplete() const;
@@ -76,7 +77,9 @@ class ProgramTasks {
   const std::atomic<double>& pace_of(PhaseKind kind) const;
 
   ProgramPage& page_;
+  std::mutex mutex_;
   std::vector<SeenProcess> seen_;
+  std::atomic<bool> is_set_ = false;
   std::atomic<bool> has_ended_ = false;
   std::atomic<double> to_device_ns_per_byte_ = 0.05;  ///< of its own copies; at first that of a usual GPU
   std::atomic<double> to_host_ns_per_byte_ = 0.05;

@@ -28,7 +28,7 @@ std::vector<PhaseKind> kinds_of(const std::vector<PhaseRun>& runs) {
 
 class ProgramTasksTest : public testing::Test {
  protected:
-  ProgramTasksTest() { tasks().begin({}); }
+  ProgramTasksTest() { tasks().order({}, true); }
 
   ProgramTasks& tasks() { return written.program->tasks(); }
   std::vector<PhaseRun> complete() { return tasks().await_complete().value(); }
@@ -128,6 +128,18 @@ TEST_F(ProgramTasksTest, BelievesNoMoreThanItsBounds) {
   written.line().changed_ns = 0;
   written.page().ordering = Ordered::Impossible;
   EXPECT_FALSE(tasks().await_complete());
+}
+
+TEST_F(ProgramTasksTest, LeaveAProgramAloneThatIsAlone) {
+  written.begin_task(megabyte, 1ms, 0);
+  tasks().order({}, false);
+  EXPECT_EQ(written.page().ordering, Ordered::No);
+  EXPECT_GE(written.line().go, go_always);
+  tasks().order({}, true);
+  EXPECT_EQ(written.page().ordering, Ordered::Yes);
+  EXPECT_EQ(written.line().go, 2);
+  written.begin_task(megabyte, 1ms, megabyte);
+  EXPECT_EQ(complete().front().first, 3);  // what came before is none of the ordering's business
 }
 
 /// Programs that a session orders, which end their phases as soon as their gates are open.
@@ -264,6 +276,15 @@ TEST_F(OrderedProgramsTest, LetOthersGoWhenOneIsGone) {
   ports[0]->close();
   EXPECT_TRUE(opens(written[1], 1));
   EXPECT_GE(written[0].line().go, go_always);
+}
+
+TEST_F(OrderedProgramsTest, AreOrderedWhileThereAreSeveral) {
+  open("cumas");
+  EXPECT_EQ(written[0].page().ordering, Ordered::Yes);
+  ports[2]->close();
+  EXPECT_EQ(written[0].page().ordering, Ordered::Yes);
+  ports[1]->close();
+  EXPECT_EQ(written[0].page().ordering, Ordered::No);
 }
 
 TEST_F(OrderedProgramsTest, AreScheduledByTheirPausesWhereTheyHaveNoGates) {

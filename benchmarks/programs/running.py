@@ -23,10 +23,10 @@ TRAINING = (sys.executable, "-m", "benchmarks.programs.training", "--requests")
 
 
 @contextmanager
-def server_for(policy: str, folder: Path, *, has_mps: bool = False) -> Iterator[list[str]]:
+def server_for(policy: str, folder: Path, *, has_mps: bool = False, ordering: str = "arrival") -> Iterator[list[str]]:
     """A server of programs, and the beginning of a command that runs a program there."""
     settings, socket = folder / "serve.toml", folder / "socket"
-    settings.write_text(f"highest_priority = 10\nmps = {str(has_mps).lower()}\n")
+    settings.write_text(f'highest_priority = 10\nmps = {str(has_mps).lower()}\nordering = "{ordering}"\n')
     serve = [*GPUSHARE, "serve", "--device", "programs", "--policy", policy, "--config", str(settings)]
     server = subprocess.Popen([*serve, "--socket", str(socket), "--log-level", "WARNING"])
     try:

@@ -25,11 +25,15 @@
   F(cuCtxDestroy_v2) F(cuDevicePrimaryCtxReset_v2) F(cuDevicePrimaryCtxRelease_v2)                                 \
   F(cuMemAlloc_v2) F(cuMemAllocPitch_v2) F(cuMemAllocManaged) F(cuMemFree_v2)                                      \
   F(cuMemAllocAsync) F(cuMemAllocAsync_ptsz) F(cuMemAllocFromPoolAsync) F(cuMemAllocFromPoolAsync_ptsz)            \
-  F(cuMemFreeAsync) F(cuMemFreeAsync_ptsz) F(cuMemCreate) F(cuMemRelease) F(cuMemGetInfo_v2) F(cuDeviceTotalMem_v2)
+  F(cuMemFreeAsync) F(cuMemFreeAsync_ptsz) F(cuMemCreate) F(cuMemRelease) F(cuMemGetInfo_v2) F(cuDeviceTotalMem_v2) \
+  F(cuMemcpyHtoD_v2) F(cuMemcpyHtoD_v2_ptds) F(cuMemcpyHtoDAsync_v2) F(cuMemcpyHtoDAsync_v2_ptsz)                  \
+  F(cuMemcpyDtoH_v2) F(cuMemcpyDtoH_v2_ptds) F(cuMemcpyDtoHAsync_v2) F(cuMemcpyDtoHAsync_v2_ptsz)                  \
+  F(cuMemcpy) F(cuMemcpy_ptds) F(cuMemcpyAsync) F(cuMemcpyAsync_ptsz) F(cuStreamDestroy_v2)
 
 // Further functions that it calls.
 #define GPUSHARE_CALLED(F)                                                                                         \
   F(cuThreadExchangeStreamCaptureMode) F(cuStreamIsCapturing) F(cuStreamGetCtx) F(cuStreamWriteValue64_v2)         \
+  F(cuStreamWaitValue64_v2) F(cuPointerGetAttribute)                                                               \
   F(cuMemHostRegister_v2) F(cuMemHostGetDevicePointer_v2) F(cuCtxGetCurrent) F(cuDevicePrimaryCtxGetState)         \
   F(cuEventCreate) F(cuEventElapsedTime) F(cuEventElapsedTime_v2)                 \
   F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) F(cuFuncGetModule) F(cuModuleGetFunction)                 \

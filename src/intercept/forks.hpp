@@ -15,6 +15,8 @@ void forget_workers();
 void forget_held_work();
 void forget_slots();
 void forget_code();
+void forget_phases();
+void forget_staging();
 
 inline void forget_parents_work() {
   forget_streams();
@@ -25,6 +27,8 @@ inline void forget_parents_work() {
   forget_progress();
   forget_events();
   forget_workers();
+  forget_phases();
+  forget_staging();
 }
 
 }  // namespace gpushare::intercept

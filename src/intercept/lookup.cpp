@@ -76,6 +76,13 @@ const Meaning meanings[] = {
     GPUSHARE_SAME("cuMemRelease", 0, cuMemRelease),
     GPUSHARE_SAME("cuMemGetInfo", 3020, cuMemGetInfo_v2),
     GPUSHARE_SAME("cuDeviceTotalMem", 3020, cuDeviceTotalMem_v2),
+    {"cuMemcpyHtoD", 3020, address(&cuMemcpyHtoD_v2), address(&cuMemcpyHtoD_v2_ptds)},
+    {"cuMemcpyDtoH", 3020, address(&cuMemcpyDtoH_v2), address(&cuMemcpyDtoH_v2_ptds)},
+    {"cuMemcpyHtoDAsync", 3020, address(&cuMemcpyHtoDAsync_v2), address(&cuMemcpyHtoDAsync_v2_ptsz)},
+    {"cuMemcpyDtoHAsync", 3020, address(&cuMemcpyDtoHAsync_v2), address(&cuMemcpyDtoHAsync_v2_ptsz)},
+    {"cuMemcpy", 4000, address(&cuMemcpy), address(&cuMemcpy_ptds)},
+    GPUSHARE_BOTH("cuMemcpyAsync", 4000, cuMemcpyAsync),
+    GPUSHARE_SAME("cuStreamDestroy", 4000, cuStreamDestroy_v2),
 };
 
 /// Some programs ask for a function by the name that it is exported by.

@@ -82,6 +82,15 @@ void clear(ProcessSlot& slot) {
     words.ended = 0;
     words.stopped = 0;
   }
+  programs::PhaseLine& line = slot.line;
+  line.owner = 0;
+  line.begun = 0;
+  line.complete = 0;
+  line.noticed = 0;
+  line.go = 0;
+  line.changed_ns = 0;
+  for (programs::Phase& phase : line.phases) phase.number = 0;
+  line.owner = getpid();
 }
 
 ProcessSlot* taken_slot(ProgramPage& page) {
@@ -99,6 +108,7 @@ ProcessSlot* taken_slot(ProgramPage& page) {
   joining = Joining::HasLeft;
   // A process that was made without fork() has a copy of its parent's membership.
   if (left == nullptr || left->slot->pid.load() != getpid()) return;
+  programs::raise(left->slot->line.go, programs::go_always);
   left->slot->memory_bytes = 0;
   left->slot->streams = 0;  // or the next process with the slot would be credited with this process's work
   left->slot->waiting = 0;

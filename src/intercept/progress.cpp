@@ -18,7 +18,8 @@ PinnedWords progress_words;
 
 CUdeviceptr on_device(const Membership& member) {
   auto& words = member.slot->progress;
-  return progress_words.on_device(&words, sizeof words);
+  static_assert(offsetof(programs::ProcessSlot, line) == offsetof(programs::ProcessSlot, progress) + sizeof words);
+  return progress_words.on_device(&words, sizeof words + sizeof(programs::PhaseLine));
 }
 
 void write_mark(CUdeviceptr all, const StreamWords& words, CUstream stream, std::uint64_t value) {
@@ -62,13 +63,14 @@ void note_end(StreamWords& words, std::uint64_t launched) {
   }
 }
 
-bool has_marks() { return !progress_words.are_impossible(); }
-
-CUdeviceptr stopped_on_device(const Membership& member, const StreamWords& words) {
+CUdeviceptr on_gpu(const Membership& member, const void* word) {
   const CUdeviceptr all = on_device(member);
   if (all == 0) return 0;
-  return all + words.index * sizeof(programs::StreamProgress) + offsetof(programs::StreamProgress, stopped);
+  const auto* first = reinterpret_cast<const std::byte*>(&member.slot->progress);
+  return all + static_cast<CUdeviceptr>(static_cast<const std::byte*>(word) - first);
 }
+
+bool has_marks() { return !progress_words.are_impossible(); }
 
 void pin_again() { progress_words.pin_again(); }
 

@@ -19,8 +19,9 @@ void note_end(StreamWords& words, std::uint64_t launched);
 /// Does the GPU write marks, as far as this is known?
 bool has_marks();
 
-/// Where the GPU sees StreamProgress::stopped; 0 where it does not.
-CUdeviceptr stopped_on_device(const Membership& member, const StreamWords& words);
+/// Where the GPU sees this word of ProcessSlot::progress or ProcessSlot::line; 0 where it does not, or there is no
+/// context yet. Not while a stream is captured, unless that is allowed.
+CUdeviceptr on_gpu(const Membership& member, const void* word);
 
 /// A context is gone, and the page may not be pinned any more.
 void pin_again();

@@ -9,6 +9,7 @@
 #include "programs/futex.hpp"
 #include "programs/kernel_records.hpp"
 #include "programs/process_state.hpp"
+#include "programs/program_tasks.hpp"
 #include "programs/worker_words.hpp"
 
 namespace gpushare::programs {
@@ -37,6 +38,7 @@ void PageKeeper::free_program() {
   let_workers_go(page().workers);
   page().lease.store(Lease{}.word());
   wake_all(page().lease);
+  stop_ordering(page());
 }
 
 void PageKeeper::hold_program() {
@@ -67,6 +69,8 @@ void PageKeeper::release_dead() {
     if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
     slot.streams.store(0);
     slot.waiting.store(0);
+    slot.line.owner.store(0);
+    raise(slot.line.go, go_always);
     if (has_ended) slot.memory_bytes.store(0);
     slot.pid.store(has_ended ? 0 : pid);
   }

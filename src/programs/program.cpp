@@ -23,18 +23,22 @@ constexpr Duration most_without_mark(250'000);
 constexpr std::int64_t first_piece_ns = 100'000'000;
 
 /// The interval at which wait_for_piece() checks whether it is to end: a hostile program may intercept the wake-up.
-constexpr std::uint64_t longest_sleep_ns = 200'000'000;
+constexpr std::uint64_t longest_wait_ns = 200'000'000;
+
+daemon::SharedMemory checked(daemon::SharedMemory memory) {
+  require(memory.bytes().size() == sizeof(ProgramPage),
+          "a program's page has " + std::to_string(memory.bytes().size()) + " bytes and should have " +
+              std::to_string(sizeof(ProgramPage)) + ": install the same release of gpushare for both");
+  const auto& page = *reinterpret_cast<const ProgramPage*>(memory.bytes().data());
+  require(page.magic == page_magic && page.version == page_version,
+          "this is no page of a program, or one of another release of gpushare");
+  return memory;
+}
 
 }  // namespace
 
 Program::Program(daemon::SharedMemory memory)
-    : memory_(std::move(memory)), seen_(most_processes), usual_piece_ns_(first_piece_ns) {
-  require(memory_.bytes().size() == sizeof(ProgramPage),
-          "a program's page has " + std::to_string(memory_.bytes().size()) + " bytes and should have " +
-              std::to_string(sizeof(ProgramPage)) + ": install the same release of gpushare for both");
-  require(page().magic == page_magic && page().version == page_version,
-          "this is no page of a program, or one of another release of gpushare");
-}
+    : memory_(checked(std::move(memory))), tasks_(page()), seen_(most_processes), usual_piece_ns_(first_piece_ns) {}
 
 Work Program::poll() {
   Work work;
@@ -106,7 +110,7 @@ bool Program::wait_for_piece() {
         return true;
       }
     }
-    wait_while(page().is_known_busy, 0, longest_sleep_ns);
+    wait_while(page().is_known_busy, 0, longest_wait_ns);
   }
 }
 
@@ -124,6 +128,7 @@ void Program::release() {
     changed_.notify_all();
   }
   wake_all(page().is_known_busy);
+  tasks_.end();
 }
 
 void Program::note_piece(Duration work) {
@@ -141,6 +146,7 @@ void Program::note_busy(Duration gpu, Duration time, bool was_alone) {
 void Programs::add(const std::shared_ptr<Program>& program) {
   const std::scoped_lock lock(mutex_);
   programs_.push_back(program);
+  tell_of_others();
   if (changed_) changed_();
 }
 
@@ -148,12 +154,24 @@ void Programs::remove(const std::shared_ptr<Program>& program) {
   const std::scoped_lock lock(mutex_);
   std::erase(programs_, program);
   program->release();
+  tell_of_others();
   if (changed_) changed_();
 }
 
 std::vector<std::shared_ptr<Program>> Programs::all() const {
   const std::scoped_lock lock(mutex_);
   return programs_;
+}
+
+void Programs::order_tasks(const TaskOrder& order) {
+  const std::scoped_lock lock(mutex_);
+  task_order_ = order;
+}
+
+/// With the lock.
+void Programs::tell_of_others() {
+  if (!task_order_) return;
+  for (const auto& program : programs_) program->tasks().order(*task_order_, programs_.size() > 1);
 }
 
 void Programs::on_change(std::function<void()> call) {

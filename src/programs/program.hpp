@@ -14,6 +14,7 @@
 #include "core/model/units.hpp"
 #include "daemon/channel/shared_memory.hpp"
 #include "programs/program_page.hpp"
+#include "programs/program_tasks.hpp"
 
 namespace gpushare::programs {
 
@@ -30,6 +31,9 @@ class Program {
  public:
   /// The memory that `gpushare run` has made. Throws InvalidInput where it is none.
   explicit Program(daemon::SharedMemory memory);
+
+  /// Its work as tasks, where an ordering is set.
+  ProgramTasks& tasks() { return tasks_; }
 
   /// For the scheduler's thread alone: the state of each process at the last poll is remembered.
   Work poll();
@@ -72,6 +76,7 @@ class Program {
   };
 
   daemon::SharedMemory memory_;
+  ProgramTasks tasks_;
   std::vector<SeenProcess> seen_;
   Duration launched_{};  // by processes that may have ended
   std::atomic<std::int64_t> usual_piece_ns_;
@@ -88,12 +93,17 @@ class Programs {
   void add(const std::shared_ptr<Program>& program);
   void remove(const std::shared_ptr<Program>& program);
   std::vector<std::shared_ptr<Program>> all() const;
+  /// The tasks of all programs that come from now on are ordered.
+  void order_tasks(const TaskOrder& order);
   /// The function that any thread calls when a program has come or gone; empty: none from now on.
   void on_change(std::function<void()> call);
 
  private:
+  void tell_of_others();
+
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Program>> programs_;
+  std::optional<TaskOrder> task_order_;
   std::function<void()> changed_;
 };
 

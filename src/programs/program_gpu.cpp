@@ -24,6 +24,8 @@ constexpr Duration busy_window(20'000'000);
 constexpr Duration pause_in_contention(50'000);
 constexpr Duration pause_beside_others(250'000);
 constexpr Duration pause_alone(1'000'000);
+/// The same while a phase is under way: the next one waits for its end.
+constexpr Duration pause_in_phase(20'000);
 
 /// A piece may take longer than earlier ones: then it gets more blocks.
 constexpr double margin_ratio = 1.5;
@@ -37,6 +39,7 @@ constexpr int patience_ratio = 4;
 
 Device program_device(const std::string& name) {
   Device device{.name = name, .sms = program_sms, .clock_hz = 1e9};
+  device.to_device = device.to_host = {.latency = Duration(10'000), .bandwidth = {20e9}};
   device.per_sm = {.threads = threads_per_sm,
                    .warps = threads_per_sm / 32,
                    .blocks = most_blocks_per_sm,
@@ -76,16 +79,20 @@ Time ProgramGpu::now() const {
 void ProgramGpu::submit(const Submission& submission) {
   const auto* launch = std::get_if<Launch>(submission.operation);
   const auto* code = dynamic_cast<const PieceCode*>(submission.code);
-  require(launch != nullptr && code != nullptr, "this device runs the work of programs, and nothing else");
+  const auto* phase = dynamic_cast<const PhaseCode*>(submission.code);
   const Time time = now();
+  if (launch == nullptr && phase != nullptr) return copies_.submit(submission, time, events_);
+  require(launch != nullptr && (code != nullptr || phase != nullptr),
+          "this device runs the work of programs, and nothing else");
   Piece piece{.id = submission.id,
               .application = submission.application,
-              .program = code->program,
+              .program = code != nullptr ? code->program : phase->program,
               .blocks = launch->blocks,
               .threads = launch->kernel.needs.threads,
               .measured_at = time,
-              .work = code->program->poll(),
-              .changed = time};
+              .changed = time,
+              .phase = phase};
+  piece.work = piece.program->poll();
   piece.launched_before = piece.work.launched - piece.work.under_way;
   pieces_.push_back(std::move(piece));
 }
@@ -129,7 +136,8 @@ std::optional<Event> ProgramGpu::next_event(std::optional<Time> deadline) {
     poll(time);
     if (!events_.empty()) continue;
     if (deadline && time >= *deadline) return std::nullopt;
-    const bool goes_on = std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
+    const bool goes_on = copies_.has_any_under_way() ||
+                         std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
     if (!goes_on && !deadline) return std::nullopt;
     const Time next = goes_on ? time + pause() : *deadline;
     sleep_until(deadline ? std::min(next, *deadline) : next);
@@ -145,7 +153,8 @@ std::optional<Event> ProgramGpu::take_event() {
 }
 
 void ProgramGpu::poll(Time now) {
-  for (Piece& piece : pieces_) poll(piece, now);
+  copies_.poll(now, events_);
+  for (Piece& piece : pieces_) piece.phase != nullptr ? poll_phase(piece, now) : poll(piece, now);
   forget_ended();
   share_out(now);
 }
@@ -179,6 +188,15 @@ void ProgramGpu::poll(Piece& piece, Time now) {
     piece.program->note_piece(work.launched - piece.launched_before);
     end_piece(piece, now);
   }
+}
+
+void ProgramGpu::poll_phase(Piece& piece, Time now) {
+  ProgramTasks& tasks = piece.program->tasks();
+  const PhaseRun& run = piece.phase->run;
+  if (piece.has_ended || piece.started == 0 || !tasks.have_ended(run, run.last(), now - piece.opened)) return;
+  tasks.notice(run, std::nullopt);
+  end_all_blocks(piece, now);
+  end_piece(piece, now);
 }
 
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
@@ -234,7 +252,7 @@ void ProgramGpu::share_out(Time now) {
   for (Piece& piece : pieces_) {
     bool may_go = false;
     for (std::size_t sm = 0; sm < sms_.size(); ++sm) may_go |= has_claim(piece, sm);
-    if (may_go || piece.resident() == 0) {
+    if (may_go || piece.resident() == 0 || piece.phase != nullptr) {
       piece.held_since.reset();
     } else if (!piece.held_since) {
       piece.held_since = now;
@@ -243,7 +261,8 @@ void ProgramGpu::share_out(Time now) {
   for (std::size_t number = 0; number < sms_.size(); ++number) {
     const auto sm = static_cast<SmId>(number);
     for (Piece& piece : pieces_) {
-      if (is_on(piece, sm) && !has_claim(piece, number) && !piece.held_since) end_block(piece, sm, now);
+      const bool may_leave = piece.phase == nullptr && !piece.held_since;
+      if (may_leave && is_on(piece, sm) && !has_claim(piece, number)) end_block(piece, sm, now);
     }
     for (const OperationId id : claimed[number]) {
       Piece& piece = *find(id);
@@ -266,16 +285,19 @@ void ProgramGpu::share_out(Time now) {
 /// programs.
 void ProgramGpu::lease_out(Time now) {
   const std::vector<std::shared_ptr<Program>> all = programs_->all();
-  const auto is_held = [](const Piece& piece) { return piece.held_since || piece.resident() == 0; };
+  const auto is_held = [](const Piece& piece) {
+    return piece.phase == nullptr && (piece.held_since || piece.resident() == 0);
+  };
   if (std::ranges::any_of(pieces_, is_held)) last_held_ = now;
   const bool is_limited = all.size() > 1 && last_held_ && now - *last_held_ <= settings_.limited_for;
   const Lease go = is_limited ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
   for (const auto& program : all) {
     const auto piece = std::ranges::find(pieces_, program, &Piece::program);
+    const bool is_ordered = program->tasks().are_ordered();  // its work waits at gates, and not its threads
     // A hold goes on from one piece to the next: an evicted kernel would begin again for a moment.
     const bool stays_held = piece == pieces_.end() && program->is_held() && program->is_busy();
-    const bool waits = stays_held || (piece != pieces_.end() && is_held(*piece));
-    program->set_lease(waits ? Lease{LeaseState::Held} : go);
+    const bool waits = !is_ordered && (stays_held || (piece != pieces_.end() && is_held(*piece)));
+    program->set_lease(is_ordered ? Lease{} : waits ? Lease{LeaseState::Held} : go);
   }
 }
 
@@ -285,6 +307,10 @@ Event ProgramGpu::event_of(const Piece& piece, EventKind kind, Time now, SmId sm
 
 void ProgramGpu::start_block(Piece& piece, SmId sm, Time now) {
   Event event = event_of(piece, EventKind::BlockStarted, now, sm);
+  if (piece.phase != nullptr && piece.started == 0) {
+    piece.program->tasks().open(piece.phase->run, piece.phase->run.last());
+    piece.opened = now;
+  }
   event.block = piece.started++;
   events_.push_back(event);
   sms_[index(sm)].push_back({.piece = piece.id, .since = now});
@@ -324,6 +350,8 @@ void ProgramGpu::forget_ended() {
 }
 
 Duration ProgramGpu::pause() const {
+  const bool has_phase = std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.phase != nullptr; });
+  if (has_phase || copies_.has_any_under_way()) return pause_in_phase;
   const bool is_contended =
       std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.held_since || piece.resident() == 0; });
   if (is_contended) return pause_in_contention;
@@ -351,6 +379,7 @@ std::vector<BegunOperation> ProgramGpu::begun() const {
   for (const Piece& piece : pieces_) {
     if (piece.started > 0) all.push_back({piece.id, piece.resident() > 0 ? Stage::OnDevice : Stage::OffDevice});
   }
+  copies_.add_begun(all);
   return all;
 }
 

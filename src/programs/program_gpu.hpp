@@ -10,6 +10,9 @@
 // A block takes as much of an SM as its program uses of the GPU, so that programs that leave the GPU idle, because
 // their hosts are slower, may run together under any policy. The hardware schedules the kernels of these: how many SMs
 // each has is not enforced.
+//
+// Where an ordering is set, a program's copies and launches come as phases (phases.hpp). Those of kernels are launches
+// with a block on each SM from the begin of the phase to its end; the gate opens with the first block.
 #pragma once
 
 #include <condition_variable>
@@ -17,6 +20,7 @@
 #include <mutex>
 
 #include "core/session/live_gpu.hpp"
+#include "programs/copy_gates.hpp"
 #include "programs/program.hpp"
 
 namespace gpushare::programs {
@@ -56,7 +60,7 @@ class ProgramGpu final : public LiveGpu {
 
   Time now() const override;
   void wake() override;
-  bool is_idle() const override { return pieces_.empty() && events_.empty(); }
+  bool is_idle() const override { return pieces_.empty() && events_.empty() && copies_.is_idle(); }
   bool stop(Duration patience) override;
   std::vector<BegunOperation> begun() const override;
   [[noreturn]] void fail(const std::string& message) const override { throw DeviceError(message); }
@@ -79,6 +83,8 @@ class ProgramGpu final : public LiveGpu {
     Time changed{};         ///< the last change of it
     std::optional<Time> held_since{};
     bool has_ended = false;
+    const PhaseCode* phase = nullptr;  ///< that it is, and not a piece of unordered work
+    Time opened{};                     ///< its gate
 
     std::int64_t resident() const { return started - ended; }
     std::int64_t unstarted() const { return blocks - started; }
@@ -92,6 +98,7 @@ class ProgramGpu final : public LiveGpu {
   Piece* find(OperationId id);
   void poll(Time now);
   void poll(Piece& piece, Time now);
+  void poll_phase(Piece& piece, Time now);
   bool has_ended_by_prediction(const Piece& piece, Time now) const;
   void share_out(Time now);
   std::vector<OperationId> claims(SmId sm);
@@ -114,6 +121,7 @@ class ProgramGpu final : public LiveGpu {
   ProgramGpuSettings settings_;
   std::chrono::steady_clock::time_point opened_;
   std::vector<Piece> pieces_;
+  CopyGates copies_;
   std::vector<Sm> sms_;
   std::vector<Share> shares_;    // of the plan
   std::vector<Share> admitted_;  // and not in any plan since

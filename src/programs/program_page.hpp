@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "programs/phases.hpp"
+
 namespace gpushare::programs {
 
 /// A program's permission to launch. The two low bits of `ProgramPage::lease`.
@@ -64,6 +66,14 @@ struct ProcessSlot {
   std::atomic<std::uint64_t> worker_launches;  ///< the part of `launches` that was made as workers
   std::atomic<std::uint64_t> evictions;        ///< of kernels under way, where their streams were seen to stop
   std::array<StreamProgress, most_streams> progress;
+  PhaseLine line;  ///< directly behind `progress`: both are pinned together
+};
+
+/// Do copies and launches of the program wait for an ordering?
+enum class Ordered : std::uint32_t {
+  No = 0,
+  Yes = 1,         ///< the scheduler has set it: work is put behind gates
+  Impossible = 2,  ///< a process has set it: its GPU or driver has no gates
 };
 
 enum class LaunchKind : std::uint32_t { Kernel = 1, Cooperative = 2, Cluster = 3, Graph = 4 };
@@ -123,6 +133,12 @@ struct ProgramPage {
   /// 1: the scheduler knows that the program has work. Where it is 0, a process that has launched sets it and wakes the
   /// thread that waits for it (a futex). The scheduler clears it, and then reads `launched` once more.
   std::atomic<std::uint32_t> is_known_busy;
+
+  /// Copies and launches wait for an ordering of tasks (phases.hpp).
+  alignas(64) std::atomic<Ordered> ordering;
+  std::atomic<std::uint32_t> task_news;  ///< grows when a phase begins or a task is complete; a futex for the scheduler
+  std::atomic<std::uint64_t> piece_to_device_bytes;  ///< copies go in pieces of this size, each a phase; 0: whole
+  std::atomic<std::uint64_t> piece_to_host_bytes;
 
   alignas(64) std::array<ProcessSlot, most_processes> processes;
   std::array<LibraryName, most_libraries> libraries;

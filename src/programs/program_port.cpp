@@ -28,15 +28,35 @@ void ProgramPort::close() {
 }
 
 void ProgramPort::serve() {
+  try {
+    serve_tasks();
+    serve_pieces();
+  } catch (const std::exception&) {  // cancelled, or the session has failed: the program runs unscheduled
+    programs_->remove(program_);
+  }
+}
+
+/// Until the program is let go, or says that it cannot wait at gates. At once where no ordering is set.
+void ProgramPort::serve_tasks() {
+  while (auto runs = program_->tasks().await_complete()) submit(*std::move(runs));
+}
+
+/// All at once, so that the ordering knows a task as a whole.
+void ProgramPort::submit(std::vector<PhaseRun> runs) {
+  std::vector<SubmittedOperation> operations;
+  for (PhaseRun& run : runs) {
+    Operation operation = program_->tasks().operation_of(run, application_->name());
+    operations.push_back({std::move(operation), std::make_shared<PhaseCode>(program_, std::move(run))});
+  }
+  const ApplicationId number = application_->arrive_with(operations.front().operation);
+  session_.submit(number, std::move(operations));
+}
+
+void ProgramPort::serve_pieces() {
   while (program_->wait_for_piece()) {
-    try {
-      const Launch piece = piece_of(application_->name(), *program_, settings_);
-      const ApplicationId number = application_->arrive_with(piece);
-      session_.submit(number, piece, std::make_shared<PieceCode>(program_));
-    } catch (const std::exception&) {  // cancelled, or the session has failed: the program runs unscheduled
-      programs_->remove(program_);
-      return;
-    }
+    const Launch piece = piece_of(application_->name(), *program_, settings_);
+    const ApplicationId number = application_->arrive_with(piece);
+    session_.submit(number, piece, std::make_shared<PieceCode>(program_));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connects a program with the session that schedules it: a thread that submits a piece of work whenever the program has
-// work.
+// work; where an ordering is set, a program's tasks.
 #pragma once
 
 #include <exception>
@@ -26,6 +26,9 @@ class ProgramPort {
 
  private:
   void serve();
+  void serve_pieces();
+  void serve_tasks();
+  void submit(std::vector<PhaseRun> runs);
 
   Session& session_;
   const std::shared_ptr<daemon::SessionApplication> application_;

@@ -7,6 +7,10 @@
 //   dump                          all that is in use of the page, as JSON
 //   toggle COUNT SEED             holds the program and lets it go, so often, at random moments
 //   predict NANOSECONDS NAME [BLOCKS THREADS SHARED_BYTES]     for the kernel of this name; without them 1, 1, 0
+//   order TO_DEVICE TO_HOST       copies and launches wait at gates; copies go in pieces of so many bytes, 0: whole
+//   unorder                       nobody orders them any more
+//   go NUMBER                     opens the gates of the first process up to this one
+//   open                          from now on, each as soon as the phase before it has ended and its task is complete
 //   idle MILLISECONDS             clears is_known_busy and waits until it is set, or so long; says whether it was
 #include <linux/futex.h>
 #include <sys/mman.h>
@@ -16,6 +20,7 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <new>
 #include <random>
@@ -55,9 +60,9 @@ std::string set_field(ProgramPage& page, const std::string& field, std::uint64_t
   return "ok";
 }
 
-void dump(std::ostream& out, const ProcessSlot& slot) {
+void dump(std::ostringstream& out, const ProcessSlot& slot) {
   out << "{\"pid\": " << slot.pid << ", \"launches\": " << slot.launches << ", \"held_ns\": " << slot.held_ns
-      << ", \"limited_ns\": " << slot.limited_ns << ", \"let_go\": " << slot.let_go
+      << ", \"limited_ns\": " << slot.limited_ns << ", \"let_go\": " << slot.let_go << ", \"waiting\": " << slot.waiting
       << ", \"worker_launches\": " << slot.worker_launches << ", \"evictions\": " << slot.evictions
       << ", \"memory_bytes\": " << slot.memory_bytes << ", \"last_launch_ns\": " << slot.last_launch_ns
       << ", \"streams\": [";
@@ -68,6 +73,14 @@ void dump(std::ostream& out, const ProcessSlot& slot) {
   out << "], \"stopped\": [";
   for (std::uint32_t index = 0; index < slot.streams; ++index) {
     out << (index > 0 ? ", " : "") << slot.progress[index].stopped;
+  }
+  out << "], \"go\": " << slot.line.go << ", \"complete\": " << slot.line.complete << ", \"phases\": [";
+  for (std::uint64_t number = 1; number <= slot.line.begun; ++number) {
+    const Phase& phase = slot.line.at(number);
+    if (phase.number != number) continue;
+    out << (out.str().back() == '[' ? "" : ", ") << "{\"kind\": " << static_cast<std::uint32_t>(phase.kind.load())
+        << ", \"bytes\": " << phase.bytes << ", \"calls\": " << phase.calls << ", \"unknown\": " << phase.unknown
+        << ", \"predicted_ns\": " << phase.predicted_ns << ", \"ended\": " << phase.ended << "}";
   }
   out << "]}";
 }
@@ -90,7 +103,8 @@ void dump(std::ostream& out, const ProgramPage& page, const KernelRecord& record
 
 std::string dump(const ProgramPage& page) {
   std::ostringstream out;
-  out << "{\"lease\": " << page.lease << ", \"is_known_busy\": " << page.is_known_busy << ", \"processes\": [";
+  out << "{\"lease\": " << page.lease << ", \"is_known_busy\": " << page.is_known_busy
+      << ", \"ordering\": " << static_cast<std::uint32_t>(page.ordering.load()) << ", \"processes\": [";
   const char* between = "";
   for (const ProcessSlot& slot : page.processes) {
     if (slot.pid == 0 && slot.launches == 0) continue;
@@ -126,6 +140,22 @@ void toggle(ProgramPage& page, int count, unsigned seed) {
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 300));
   }
   set_lease(page, {});
+}
+
+bool has_ended(const Phase& phase) { return phase.ended >= phase.calls || phase.marked < phase.calls; }
+
+/// As a scheduler with one program would. What a program that waits in the driver has issued counts as complete.
+void open_gates(ProgramPage& page) {
+  while (true) {
+    for (ProcessSlot& slot : page.processes) {
+      PhaseLine& line = slot.line;
+      const std::uint64_t go = line.go;
+      if (go != 0 && go < go_always && !has_ended(line.at(go))) continue;
+      line.noticed = go;
+      if (go < line.begun) raise(line.go, go + 1);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+  }
 }
 
 std::string wait_until_busy(ProgramPage& page, int milliseconds) {
@@ -172,6 +202,29 @@ std::string answer(ProgramPage& page, std::istringstream words) {
     page.kernels[index.value()].predicted_ns = ns;
     page.kernels[index.value()].samples = 5;
     page.kernels[index.value()].sampled_ns = 5 * ns;
+    return "ok";
+  }
+  if (command == "order") {
+    std::uint64_t to_device = 0;
+    std::uint64_t to_host = 0;
+    words >> to_device >> to_host;
+    page.piece_to_device_bytes = to_device;
+    page.piece_to_host_bytes = to_host;
+    page.ordering = Ordered::Yes;
+    return "ok";
+  }
+  if (command == "unorder") {
+    page.ordering = Ordered::No;
+    return "ok";
+  }
+  if (command == "go") {
+    std::uint64_t number = 0;
+    words >> number;
+    raise(page.processes[0].line.go, number);
+    return "ok";
+  }
+  if (command == "open") {
+    std::thread(open_gates, std::ref(page)).detach();
     return "ok";
   }
   if (command == "idle") {

@@ -6,6 +6,10 @@
 //   sync, sync_context, query: wait for the stream                sync_event, query_event: for all but a last launch
 //   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
 //   capture_beside COUNT      captures 5 launches while another thread makes so many
+//   put HOW VALUE BYTES       get HOW BYTES             got: the values among the bytes of the last `get`
+//   put_wrong HOW             where there is no memory  record, is_recorded: an event, and the driver's answer about it
+//   call_back NAME            when the stream comes to it          called: the names so far
+//   cross                     copies and launches of two streams that wait for one another; says the value
 //   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
 //   exit_by signal|thread     soon: in a handler of SIGTERM, or from another thread 50 ms later
 //   fork LINE                 the child obeys this line and ends; says what the child answered
@@ -18,10 +22,12 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <thread>
 #include <vector>
 
+#include "intercept/copies.hpp"
 #include "intercept/ways_to_launch.hpp"
 
 namespace intercepted {
@@ -142,6 +148,74 @@ class Program {
     return all;
   }
 
+  /// Made when it is first used.
+  Copies& copies() {
+    if (copies_ == nullptr) copies_ = std::make_unique<Copies>(own_->stream);
+    return *copies_;
+  }
+
+  std::string put(std::istringstream& words) {
+    std::string how;
+    unsigned value = 0;
+    std::size_t bytes = 0;
+    words >> how >> value >> bytes;
+    check(copies().put(how, static_cast<unsigned char>(value), bytes, copies().device()), "the copy");
+    return "ok";
+  }
+
+  std::string put_wrong(std::istringstream& words) {
+    std::string how;
+    words >> how;
+    return "says " + std::to_string(copies().put(how, 1, 1000, 0x1000));
+  }
+
+  std::string get(std::istringstream& words) {
+    std::string how;
+    std::size_t bytes = 0;
+    words >> how >> bytes;
+    check(copies().get(how, bytes, copies().device()), "the copy");
+    return copies().got();
+  }
+
+  std::string record() {
+    if (event_ == nullptr) CHECK(cu(cuEventCreate)(&event_, CU_EVENT_DISABLE_TIMING));
+    CHECK(cu(cuEventRecord)(event_, own_->stream));
+    return "ok";
+  }
+
+  std::string call_back(std::istringstream& words) {
+    auto* name = new std::string;
+    words >> *name;
+    const auto note = [](void* given) {
+      const std::unique_ptr<std::string> called(static_cast<std::string*>(given));
+      const std::lock_guard lock(calls_lock);
+      calls += " " + *called;
+    };
+    CHECK(cu(cuLaunchHostFunc)(own_->stream, note, name));
+    return "ok";
+  }
+
+  static std::string called() {
+    const std::lock_guard lock(calls_lock);
+    return "called" + calls;
+  }
+
+  /// Each stream continues with what the other one has made of the value.
+  std::string cross() {
+    const Worker other;
+    CUevent events[2];
+    for (CUevent& event : events) CHECK(cu(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING));
+    const unsigned begin = 5;
+    CHECK(cu(cuMemcpyHtoDAsync)(own_->values, &begin, sizeof begin, own_->stream));
+    for (int turn = 0; turn < 4; ++turn) {
+      const Worker& at = turn % 2 == 0 ? *own_ : other;
+      kernels_->launch_often("kernel", Worker(at.stream, own_->values), 1, 1);
+      CHECK(cu(cuEventRecord)(events[turn % 2], at.stream));
+      CHECK(cu(cuStreamWaitEvent)(turn % 2 == 0 ? other.stream : own_->stream, events[turn % 2], 0));
+    }
+    return "value " + std::to_string(own_->value());
+  }
+
   std::string alloc(std::istringstream& words) {
     std::string how;
     std::size_t bytes = 0;
@@ -235,6 +309,16 @@ class Program {
       {"free", [this](auto& words) { return free(words); }},
       {"info", [this](auto&) { return info(); }},
       {"exit_by", [](auto& words) { return exit_by(words); }},
+      {"put", [this](auto& words) { return put(words); }},
+      {"put_wrong", [this](auto& words) { return put_wrong(words); }},
+      {"get", [this](auto& words) { return get(words); }},
+      {"got", [this](auto&) { return copies().got(); }},
+      {"record", [this](auto&) { return record(); }},
+      {"is_recorded", [this](auto&) { return "says " + std::to_string(cu(cuEventQuery)(event_)); }},
+      {"is_done", [this](auto&) { return "says " + std::to_string(cu(cuStreamQuery)(own_->stream)); }},
+      {"call_back", [this](auto& words) { return call_back(words); }},
+      {"called", [](auto&) { return called(); }},
+      {"cross", [this](auto&) { return cross(); }},
       {"fork", [this](auto& words) { return fork_and_obey(words); }},
   };
 
@@ -243,6 +327,9 @@ class Program {
   CUevent event_ = nullptr;
   std::unique_ptr<Kernels> kernels_;
   std::unique_ptr<Worker> own_;
+  std::unique_ptr<Copies> copies_;
+  static inline std::mutex calls_lock;
+  static inline std::string calls;  ///< names of callbacks
   std::vector<std::function<CUresult()>> allocations_;
 };
 

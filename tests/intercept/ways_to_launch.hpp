@@ -24,6 +24,8 @@ class Worker {
     CHECK(cu(cuMemsetD8Async)(values, 0, sizeof(unsigned) * most_values, stream));
   }
 
+  Worker(CUstream of, CUdeviceptr own) : stream(of), values(own) {}
+
   unsigned value() const {
     unsigned first = 0;
     CHECK(cu(cuMemcpyDtoHAsync)(&first, values, sizeof first, stream));

@@ -21,6 +21,12 @@ def build_folder():
     return library.parent
 
 
+def real_driver():
+    """The driver of a GPU, on which these tests run instead; None for the stand-in."""
+    named = os.environ.get("GPUSHARE_INTERCEPTED_DRIVER")
+    return pathlib.Path(named) if named else None
+
+
 def value_after(launches):
     """What the kernel `step` has made of 0."""
     value = 0
@@ -102,7 +108,7 @@ class Machine:
         self.libraries.mkdir()
         (self.libraries / "libcuda.so.1").symlink_to(built / "intercept" / "libcuda.so.1")
         (self.libraries / "libgpushare_images.so").symlink_to(built / "intercept" / "libgpushare_images.so")
-        (self.libraries / "libcuda-real.so").symlink_to(stand_in_gpu.library())
+        (self.libraries / "libcuda-real.so").symlink_to(real_driver() or stand_in_gpu.library())
         self.started = []
 
     def environment(self, page, **more):

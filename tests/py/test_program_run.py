@@ -159,6 +159,9 @@ def test_a_signal_is_passed_on(place):
         (["true"], ["--server", "/tmp/there-is-no-socket"], 125, "/tmp/there-is-no-socket"),
         (["true"], ["--server", "/tmp/s", "--policy", "fifo"], 125, "--policy"),
         (["true"], ["--policy", "first-come"], 125, "first-come"),
+        (["true"], ["--server", "/tmp/s", "--ordering", "cumas"], 125, "--ordering"),
+        (["true"], ["--ordering", "cuda"], 125, "cuda"),
+        (["true"], ["--ordering", "cumas:memory_gb=1"], 125, "memory_gb"),
         (["true"], ["--name", "a\x1bb"], 125, "name"),
     ],
 )
@@ -569,3 +572,71 @@ def test_programs_that_are_killed_at_random_moments_stop_no_other(place):
         assert victim.process.wait(PATIENCE_S) == 128 + signal.SIGKILL
     assert {survivor.ask("value") for survivor in survivors} == {f"value {value_after(kills * 200 * 3)}"}
     until(lambda: place.applications().keys() == {"survivor0", "survivor1"})
+
+
+# Orderings
+
+
+LEGACY = {"GPUSHARE_STAND_IN_LEGACY_STREAM": "1"}
+
+
+def test_an_ordering_of_a_running_server_is_refused(place):
+    place.serve()
+    ended = place.run("true", options=["--ordering", "cumas"])
+    assert ended.returncode == 125
+    assert "--ordering" in ended.stderr
+
+
+@pytest.mark.parametrize("ordering", ["arrival", "strings", "cumas", "cumas:kernels=2:pieces=short:piece_mb=0.2"])
+def test_programs_compute_the_same_under_every_ordering(place, ordering):
+    place.environment |= LEGACY
+    programs = [place.start("--name", "p0", "--ordering", ordering)]
+    programs += [place.start("--name", f"p{number}") for number in (1, 2)]
+    for turn in range(5):
+        for number, program in enumerate(programs):
+            for line in (f"put sync {10 * turn + number} 900000", "launch kernel 20 50", "launch wide 3"):
+                program.send(line)
+            program.send("get async 900000")
+        for number, program in enumerate(programs):
+            assert program.read() == "ok"
+            assert program.read().startswith("took")
+            assert program.read().startswith("took")
+            assert program.read() == f"bytes {10 * turn + number}"
+    assert {program.ask("value") for program in programs} == {f"value {value_after(5 * 1003)}"}
+    with gs.connect(place.socket, device="programs") as session:
+        assert session.ordering == ordering
+        operations = {each["name"].partition("@")[0]: each["operations"] for each in session.status()["applications"]}
+    if ordering != "arrival":
+        assert all(operations[f"p{number}"] >= 5 * 3 for number in range(3))
+
+
+def test_a_program_that_is_killed_at_a_gate_keeps_no_other_waiting(place):
+    place.environment |= LEGACY
+    place.serve(ordering='"cumas"')
+    survivor = place.start("--name", "survivor")
+    for number in range(3):
+        victim = place.start("--name", f"victim{number}")
+        (process,) = place.programs_of(victim)
+        victim.send("put sync 1 20000000")
+        victim.send("launch kernel 100 1000000")
+        time.sleep(0.05)
+        os.kill(process, signal.SIGKILL)
+        assert survivor.ask(f"put sync {number + 1} 1000000") == "ok"
+        assert survivor.ask("get sync 1000000") == f"bytes {number + 1}"
+        assert victim.process.wait(PATIENCE_S) == 128 + signal.SIGKILL
+
+
+def test_an_ordered_program_continues_when_its_server_is_killed_and_is_ordered_by_the_next(place):
+    place.environment |= LEGACY
+    server = place.serve(ordering='"cumas"')
+    program, _ = place.start("--name", "program"), place.start("--name", "other")
+    until(lambda: place.applications().keys() == {"program", "other"})
+    assert program.ask("put sync 1 1000000") == "ok"
+    server.kill()
+    assert program.ask("get sync 1000000") == "bytes 1"
+    until(lambda: not answers(place.socket))
+    place.serve(ordering='"cumas"')
+    until(lambda: place.applications().keys() == {"program", "other"})
+    assert program.ask("put sync 3 1000000") == "ok"
+    assert program.ask("get sync 1000000") == "bytes 3"
+    until(lambda: place.applications()["program"]["operations"] == 2)

@@ -51,6 +51,12 @@ OF_SIGNAL = 128
     help="Policy of a server to start, which others may join.  [default: auto]",
     shell_complete=names.served_policy,
 )
+@click.option(
+    "--ordering",
+    metavar="O",
+    help="Ordering of copies and launches of a server to start, such as cumas.  [default: arrival]",
+    shell_complete=names.ordering,
+)
 @click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
               help="Longest wait of a launch; then it proceeds.")  # fmt: skip
 @click.option("--workers", is_flag=True, help="Make long kernels preemptible where there is PTX.")
@@ -82,15 +88,16 @@ def run(command: tuple[str, ...], **choices: Any) -> None:
 
 
 def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
-    if choices["server"] is not None and choices["policy"] is not None:
-        raise InvalidInput("the server of --server has a policy already: leave --policy out")
+    for option in ("policy", "ordering"):
+        if choices["server"] is not None and choices[option] is not None:
+            raise InvalidInput(f"the server of --server has its {option} already: leave --{option} out")
     program = found_program(command)
     name = choices["name"] or Path(program).name
     memory_bytes = 0 if choices["memory"] is None else bytes_in(choices["memory"])
     page = _core.ProgramPage(memory_bytes, round(choices["longest_hold"] * 1e9), choices["workers"])
     known_times(page)
     application = {"name": name, "priority": choices["priority"], "weight": choices["weight"]}
-    path, trusted = joined_or_started(choices["server"], choices["policy"])
+    path, trusted = joined_or_started(choices["server"], choices["policy"], choices["ordering"])
     attachment = Attachment(page, path, trusted, application)
     coverage: list[Coverage] = []
     try:

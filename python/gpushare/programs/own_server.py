@@ -15,22 +15,26 @@ from gpushare.daemon.client.server_socket import answers
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.settings import PROGRAMS, default_socket
 from gpushare.model.workload import PRIORITIES
-from gpushare.policy import require_built_in
+from gpushare.policy import require_built_in, require_open_ordering
 
 DEFAULT_POLICY = "auto"
+DEFAULT_ORDERING = "arrival"
 START_TIMEOUT_S = 60.0
 COMMAND = (sys.executable, "-P", "-m", "gpushare", "serve", "--while-used", "--log-level", "WARNING")
 
 
-def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Sequence[int] | None]:
+def joined_or_started(
+    server: Path | None, policy: str | None, ordering: str | None = None
+) -> tuple[Path, Sequence[int] | None]:
     """The socket of a server, and the users that may own it; None: any.
 
     Args:
         server: the socket that the user names.
         policy: policy of a server that is started.
+        ordering: its ordering of copies and launches.
 
     Raises:
-        InvalidInput: a server with a policy is running already; or there is no such policy.
+        InvalidInput: a server with a policy and an ordering is running already; or there are no such ones.
         DaemonGoneError: the server that was started has ended.
     """
     if server is not None:
@@ -38,23 +42,30 @@ def joined_or_started(server: Path | None, policy: str | None) -> tuple[Path, Se
     path, trusted = default_socket(), (os.getuid(), 0)
     if policy is not None:
         require_built_in(policy)
+    if ordering is not None:
+        require_open_ordering(ordering)
     if answers(path):
         if policy is not None:
             raise InvalidInput(
                 f"the server at {path} has a policy already: leave --policy out, or change it for all of its programs "
                 f"with gpushare set-policy {policy} --device {PROGRAMS}"
             )
+        if ordering is not None:
+            raise InvalidInput(
+                f"the server at {path} has an ordering already, which cannot be changed: leave --ordering out, or name "
+                "another server's socket in GPUSHARE_SOCKET"
+            )
         return path, trusted
-    _start(path, policy or DEFAULT_POLICY)
+    _start(path, policy or DEFAULT_POLICY, ordering or DEFAULT_ORDERING)
     return path, trusted
 
 
-def _start(path: Path, policy: str) -> None:
+def _start(path: Path, policy: str, ordering: str) -> None:
     """Two programs may start one at the same time: then one server ends at once, and both join the other."""
     settings = os.memfd_create("settings")
     os.write(settings, f"highest_priority = {PRIORITIES[1]}\n".encode())  # the server has only this user's programs
     command = [*COMMAND, "--device", PROGRAMS, "--policy", policy, "--socket", str(path)]
-    command += ["--config", f"/proc/self/fd/{settings}"]
+    command += ["--ordering", ordering, "--config", f"/proc/self/fd/{settings}"]
     log = path.with_name(f"{path.name}.log")
     with os.fdopen(settings), log.open("ab") as file:  # not this command's output: its reader may wait for the end
         server = subprocess.Popen(

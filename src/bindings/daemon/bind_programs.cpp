@@ -4,6 +4,7 @@
 #include "bindings/daemon/daemon_waits.hpp"
 #include "bindings/runs/policy_maker.hpp"
 #include "bindings/runs/session_ordering.hpp"
+#include "core/ordering/ordering_registry.hpp"
 #include "daemon/session_sink.hpp"
 #include "programs/page_keeper.hpp"
 #include "programs/program_port.hpp"
@@ -19,6 +20,10 @@ SinkPtr open_program_sink(const Device& device, std::shared_ptr<Programs> progra
                           const std::string& ordering, bool run_at_once) {
   const Session::MakePolicy make_policy = bindings::maker_of(policy);
   auto ordered = bindings::session_ordering(ordering, device);
+  const CopyPieces pieces = ordering_pieces(ordering, device);
+  const bool is_cut = pieces.cut_in != CutIn::None;
+  const Bytes whole{};
+  if (ordered) programs->order_tasks({is_cut ? pieces.to_device : whole, is_cut ? pieces.to_host : whole});
   const py::gil_scoped_release released;
   const ProgramGpuSettings settings{.run_at_once = run_at_once};
   return {new daemon::SessionSink(program_live_device(device, std::move(programs), settings), make_policy,

@@ -144,6 +144,8 @@ void require_open_ordering(std::string_view text) {
               "there already, so leave it out");
 }
 
+CopyPieces ordering_pieces(std::string_view text, const Device& device) { return read(text).pieces.on(device); }
+
 std::unique_ptr<Ordering> make_ordering(std::string_view text, const Device& device,
                                         const OrderingSurroundings& surroundings) {
   const Read ordering = read(text);

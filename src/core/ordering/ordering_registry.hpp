@@ -10,6 +10,7 @@
 
 #include "core/engine/ordering.hpp"
 #include "core/ordering/kernel_time.hpp"
+#include "core/ordering/solvers/copy_pieces.hpp"
 #include "core/policy_support/options.hpp"
 
 namespace gpushare {
@@ -38,6 +39,9 @@ std::vector<OptionEntry> ordering_options(std::string_view name);
 void require_ordering(std::string_view text);
 /// The same for work that is submitted during the run. Its memory is not limited: it has been allocated before.
 void require_open_ordering(std::string_view text);
+
+/// The pieces in which it has large copies go on this device; CutIn::None: whole.
+CopyPieces ordering_pieces(std::string_view text, const Device& device);
 
 /// What a run on a real GPU has in addition to a simulated one.
 struct OrderingSurroundings {

@@ -34,6 +34,7 @@ std::optional<Duration> TaskEstimates::time_of(const Launch& launch, bool waits_
     return by_profile(launch) +
            (waits_in_hardware ? std::max(delays.follow, delays.completion) : delays.launch + delays.completion);
   }
+  if (first_ == FirstEstimate::Profile && launch.alone) return launch.alone;
   return learnt_->of(launch.kernel, launch.blocks);
 }
 

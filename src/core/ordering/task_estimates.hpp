@@ -15,7 +15,7 @@
 
 namespace gpushare {
 
-/// The source of a kernel's time before it has run here: its profile, or none.
+/// The source of a kernel's time before it has run here: its profile, or what is known of the launch; or none.
 enum class FirstEstimate { Profile, Nowhere };
 
 class TaskEstimates {

@@ -138,6 +138,17 @@ JobId Session::submit(ApplicationId application, Operation operation, std::share
   return jobs_.open();
 }
 
+void Session::submit(ApplicationId application, std::vector<SubmittedOperation> operations) {
+  for (const SubmittedOperation& each : operations) require_runnable(each.operation, *device_.description);
+  const std::scoped_lock lock(mutex_);
+  require_open();
+  require_present(application);
+  for (SubmittedOperation& each : operations) {
+    push(SubmittedJob{application, std::move(each.operation), std::move(each.code)});
+    jobs_.open();
+  }
+}
+
 void Session::release(JobId job, std::string failure) {
   const std::scoped_lock lock(mutex_);
   if (!failure_ && !closing_) push(Release{job, std::move(failure)});

@@ -61,6 +61,11 @@ struct SessionOptions {
   std::size_t most_history = 200'000;  ///< operations, quotas and steps that history() knows, some 100 bytes each
 };
 
+struct SubmittedOperation {
+  Operation operation;
+  std::shared_ptr<const DeviceCode> code{};
+};
+
 class Session {
  public:
   /// Makes a policy. What is handed over owns all that the states of the session point into.
@@ -82,6 +87,8 @@ class Session {
   /// A job that is held begins after release(), and those behind it in its application after it.
   JobId submit(ApplicationId application, Operation operation, std::shared_ptr<const DeviceCode> code = nullptr,
                bool is_held = false);
+  /// All of them before the session's thread sees any: an ordering then knows them as one task.
+  void submit(ApplicationId application, std::vector<SubmittedOperation> operations);
   /// What the job waited for has happened, or has failed: with a reason the job is cancelled instead. Nothing happens
   /// where it is not held, or the session is over.
   void release(JobId job, std::string failure = {});

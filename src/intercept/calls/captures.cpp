@@ -2,6 +2,7 @@
 #include "intercept/calls/captures.hpp"
 
 #include "intercept/forks.hpp"
+#include "intercept/phases.hpp"
 
 namespace gpushare::intercept {
 
@@ -14,6 +15,7 @@ namespace {
 /// Counted before it begins: a launch of another thread may be captured as soon as it has.
 template <class... Parameters>
 CUresult begun(CUresult (*function)(Parameters...), Parameters... arguments) {
+  complete_task();  // no mark could be put later
   ++captures_under_way;
   const CUresult result = call(function, arguments...);
   if (result != CUDA_SUCCESS) --captures_under_way;

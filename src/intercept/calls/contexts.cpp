@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The start of CUDA in a process, and the ends of contexts, which take their events and pinned words with them.
+// The start of CUDA in a process, and the ends of contexts, which take their events and pinned words with them, and of
+// streams.
 #include "intercept/driver.hpp"
 #include "intercept/membership.hpp"
+#include "intercept/phases.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/samples.hpp"
+#include "intercept/staging.hpp"
 #include "intercept/workers/worker_rounds.hpp"
 
 using namespace gpushare::intercept;
@@ -15,6 +18,7 @@ void forget_contexts() {
   drop_samples();
   pin_again();
   drop_workers();
+  forget_staging_of_context();
 }
 
 bool is_active(CUdevice device) {
@@ -35,20 +39,29 @@ CUresult cuInit(unsigned flags) {
 }
 
 CUresult cuCtxDestroy_v2(CUcontext context) {
+  forget_phase_of_context();
   forget_contexts();
   return call(real.cuCtxDestroy_v2, context);
 }
 
 CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  forget_phase_of_context();
   forget_contexts();
   return call(real.cuDevicePrimaryCtxReset_v2, device);
 }
 
 /// Other libraries of the program may retain it.
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  forget_phase_of_context();
   const CUresult result = call(real.cuDevicePrimaryCtxRelease_v2, device);
   if (result == CUDA_SUCCESS && !is_active(device)) forget_contexts();
   return result;
+}
+
+/// Nothing more can be put into it, so the end of its phase is marked now.
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  complete_task();
+  return call(real.cuStreamDestroy_v2, stream);
 }
 
 }  // extern "C"

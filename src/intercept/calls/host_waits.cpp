@@ -1,29 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program waits for has ended: the page says so at once, though no mark has come. So a program that has nothing
 // to do is seen to have nothing, between its launches and the next ones.
+#include "intercept/calls/host_waits.hpp"
+
 #include "intercept/calls/captures.hpp"
 #include "intercept/calls/events.hpp"
-#include "intercept/membership.hpp"
+#include "intercept/phases.hpp"
 #include "intercept/progress.hpp"
+#include "intercept/samples.hpp"
 
 namespace gpushare::intercept {
 namespace {
-
-/// While a thread waits, its program has something to do, though it launches nothing.
-class WaitMark {
- public:
-  explicit WaitMark(const Membership* member) : member_(member) {
-    if (member_ != nullptr) ++member_->slot->waiting;
-  }
-  ~WaitMark() {
-    if (member_ != nullptr) --member_->slot->waiting;
-  }
-  WaitMark(const WaitMark&) = delete;
-  WaitMark& operator=(const WaitMark&) = delete;
-
- private:
-  const Membership* member_;
-};
 
 template <class Wait>
 CUresult waiting(const Wait& wait) {
@@ -31,15 +18,22 @@ CUresult waiting(const Wait& wait) {
   return wait();
 }
 
+/// Where work waits behind gates, launches that are timed have not ended when later ones are made.
+void read_samples_of_task(const Membership& member) {
+  if (is_ordered(member)) read_samples(member);
+}
+
 /// `wait` asks the driver about the stream, as `named` names it.
 template <class Wait>
 CUresult waited_for_stream(CUstream stream, const Wait& wait) {
   const Membership* member = this_member();
   if (member == nullptr) return wait();
+  complete_task();
   StreamWords& words = words_of(*member, stream);
   const std::uint64_t launched = words.progress->launched;
   const CUresult result = wait();
   if (result == CUDA_SUCCESS && !words.is_shared) note_end(words, launched);
+  read_samples_of_task(*member);
   return result;
 }
 
@@ -56,6 +50,7 @@ CUresult recorded(CUevent event, CUstream stream, const Record& record) {
 }
 
 CUresult waited_for_event(CUevent event, decltype(real.cuEventSynchronize) wait) {
+  complete_task();
   const Recorded behind = this_member() != nullptr ? recorded_in(event) : Recorded{};
   const CUresult result = call(wait, event);
   if (result == CUDA_SUCCESS && behind.words != nullptr) note_end(*behind.words, behind.launched);
@@ -63,6 +58,7 @@ CUresult waited_for_event(CUevent event, decltype(real.cuEventSynchronize) wait)
 }
 
 CUresult waited_for_context() {
+  complete_task();
   const Membership* member = this_member();
   CUcontext context = nullptr;
   if (member == nullptr || call(real.cuCtxGetCurrent, &context) != CUDA_SUCCESS) return call(real.cuCtxSynchronize);
@@ -75,6 +71,7 @@ CUresult waited_for_context() {
     StreamWords& words = all_words()[index];
     if (words.context == context && !words.is_shared) note_end(words, launched[index]);
   }
+  read_samples_of_task(*member);
   return result;
 }
 

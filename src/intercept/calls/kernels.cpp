@@ -121,13 +121,17 @@ std::uint64_t KnownLaunch::samples(const Membership& member) const {
                           : graph_samples.load(std::memory_order_relaxed);
 }
 
-std::uint64_t KnownLaunch::predicted_ns(const Membership& member) const {
+std::uint64_t KnownLaunch::known_ns(const Membership& member) const {
   const KernelRecord* found = record(member);
   if (thing.kind == LaunchKind::Graph || found == nullptr) {
     if (const std::uint64_t own = graph_predicted_ns.load(std::memory_order_relaxed)) return own;
   }
-  const std::uint64_t predicted = found != nullptr ? found->predicted_ns.load(std::memory_order_relaxed) : 0;
-  return predicted != 0 ? predicted : unknown_ns;
+  return found != nullptr ? found->predicted_ns.load(std::memory_order_relaxed) : 0;
+}
+
+std::uint64_t KnownLaunch::predicted_ns(const Membership& member) const {
+  const std::uint64_t known = known_ns(member);
+  return known != 0 ? known : unknown_ns;
 }
 
 void KnownLaunch::add_sample(const Membership& member, std::uint64_t ns) {

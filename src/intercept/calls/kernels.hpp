@@ -39,6 +39,7 @@ struct KnownLaunch {
     return index >= 0 ? &member.page->kernels[static_cast<std::size_t>(index)] : nullptr;
   }
   std::uint64_t samples(const Membership& member) const;
+  std::uint64_t known_ns(const Membership& member) const;  ///< 0: not known yet
   std::uint64_t predicted_ns(const Membership& member) const;
   void add_sample(const Membership& member, std::uint64_t ns);
 };

@@ -6,6 +6,7 @@
 #include "intercept/calls/captures.hpp"
 #include "intercept/calls/kernels.hpp"
 #include "intercept/gate.hpp"
+#include "intercept/phases.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/samples.hpp"
 #include "intercept/waiting.hpp"
@@ -49,6 +50,13 @@ void fetch_counts(const Membership& member, const KnownLaunch* known, const Stre
   __builtin_prefetch(&record->predicted_ns);
 }
 
+PhaseWork phase_work(const Membership& member, const KnownLaunch* known) {
+  if (!is_ordered(member)) return {};
+  return {.kind = programs::PhaseKind::Kernels,
+          .predicted_ns = known != nullptr ? known->predicted_ns(member) : unknown_ns,
+          .is_known = known != nullptr && known->known_ns(member) != 0};
+}
+
 struct Made {
   CUresult result = CUDA_SUCCESS;
   bool as_workers = false;
@@ -85,6 +93,7 @@ CUresult launched(const LaunchedThing& thing, const KernelArguments* arguments, 
   KnownLaunch* known = known_launch(*member, thing, hash, caller);
   fetch_counts(*member, known, words);
   pass_gate(*member, words, stream);
+  const PhaseCall phase(*member, stream, phase_work(*member, known));
   const bool is_wanted = known != nullptr && is_timed(*member, *known);
   Sample sample(*member, known, stream, is_wanted);
   const auto [result, as_workers] =

@@ -6,6 +6,7 @@
 #include "intercept/calls/allocations.hpp"
 #include "intercept/calls/captures.hpp"
 #include "intercept/membership.hpp"
+#include "intercept/phases.hpp"
 
 namespace gpushare::intercept {
 namespace {
@@ -141,7 +142,9 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   return freed({handle, AllocationKind::Handle}, [&] { return call(real.cuMemRelease, handle); });
 }
 
+/// It waits for the device.
 CUresult cuMemFree_v2(CUdeviceptr address) {
+  complete_task();
   return freed({address}, [&] { return call(real.cuMemFree_v2, address); });
 }
 

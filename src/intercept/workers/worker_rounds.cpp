@@ -249,7 +249,7 @@ std::optional<CUresult> launched_as_workers(const Membership& member, const Know
   if (worker.code.worker == nullptr || words.is_shared || !pointers.take(arguments, *worker.code.kernel)) return {};
   const CUcontext context = current_context_of(stream);
   const CUdeviceptr page_words = worker_words.on_device(&member.page->workers, sizeof member.page->workers);
-  const CUdeviceptr stopped = stopped_on_device(member, words);
+  const CUdeviceptr stopped = on_gpu(member, &words.progress->stopped);
   WorkerSlot* const slot = context != nullptr && page_words != 0 && stopped != 0 ? take_slot(context) : nullptr;
   if (slot == nullptr) return {};
   look_after_held_work(member);

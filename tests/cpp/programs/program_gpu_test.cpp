@@ -13,6 +13,7 @@
 #include "programs/page_keeper.hpp"
 #include "programs/program_port.hpp"
 #include "programs/worker_words.hpp"
+#include "programs/written_program.hpp"
 
 namespace gpushare::programs {
 namespace {
@@ -20,35 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using daemon::FileDescriptor;
 using daemon::SharedMemory;
-
-/// A program that is none: it writes into its page what the library in a real one would.
-class WrittenProgram {
- public:
-  WrittenProgram()
-      : keeper_(0, 1'000'000'000),
-        memory_(SharedMemory::map(FileDescriptor::duplicate(keeper_.descriptor()), sizeof(ProgramPage))),
-        program(std::make_shared<Program>(
-            SharedMemory::map(FileDescriptor::duplicate(keeper_.descriptor()), sizeof(ProgramPage)))) {
-    page().processes[0].pid = ::getpid();
-    page().processes[0].streams = 1;
-  }
-
-  void launch(Duration work) {
-    page().processes[0].progress[0].launched += static_cast<std::uint64_t>(work.count());
-    page().is_known_busy = 1;
-  }
-  void end(Duration work) { page().processes[0].progress[0].ended += static_cast<std::uint64_t>(work.count()); }
-  Lease lease() { return Lease::of(page().lease); }
-  PageKeeper& keeper() { return keeper_; }
-  ProgramPage& page() { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
-
- private:
-  PageKeeper keeper_;
-  SharedMemory memory_;
-
- public:
-  std::shared_ptr<Program> program;
-};
 
 Plan plan_of(std::initializer_list<OperationId> launches) {
   Plan plan;

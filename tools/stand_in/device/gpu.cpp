@@ -23,6 +23,7 @@ Gpu::Gpu(Machine& owner, int number, std::uint64_t seed)
       ordinal_(number),
       primary_(std::make_shared<const Context>(Context{.gpu = *this})),
       sms_(seed),
+      legacy_(std::make_unique<Stream>(Stream{.context = primary_})),
       peers_(bit()),
       pool_users_(bit()) {}
 
@@ -65,6 +66,7 @@ void Gpu::end_capture(const std::shared_ptr<Capture>& capture) {
   for (const auto& [thread, stream] : of_threads_) {
     if (stream->capture == capture) stream->capture = nullptr;
   }
+  if (legacy_->capture == capture) legacy_->capture = nullptr;
 }
 
 void Gpu::put(Stream& stream, Command command) {
@@ -109,11 +111,13 @@ void Gpu::copy(Stream& stream, CopyEngine& engine, std::size_t bytes, std::funct
 void Gpu::put_on_sm(Stream& stream, std::function<void()> action) {
   put(stream, [this, action = std::move(action)] {
     if (has_failed()) return true;
-    if (!sms_.has_room_for(block_of_driver)) return false;
+    if (!has_room_for_driver()) return false;
     action();
     return true;
   });
 }
+
+bool Gpu::has_room_for_driver() const { return sms_.has_room_for(block_of_driver); }
 
 std::function<bool()> Gpu::end_of_kernels() const {
   return [this, grids = sms_.grids()] {
@@ -123,7 +127,7 @@ std::function<bool()> Gpu::end_of_kernels() const {
 
 bool Gpu::all_streams(const std::function<bool(const Stream&)>& holds) const {
   const auto of_each = [&](const auto& each) { return holds(*each.second); };
-  return std::ranges::all_of(streams_, of_each) && std::ranges::all_of(of_threads_, of_each);
+  return std::ranges::all_of(streams_, of_each) && std::ranges::all_of(of_threads_, of_each) && holds(*legacy_);
 }
 
 bool Gpu::is_idle() const {
@@ -184,10 +188,20 @@ bool Gpu::is_held_up(const Stream& stream) const {
   });
 }
 
+bool Gpu::waits_for_default(const Stream& stream) const {
+  const auto is_behind = [&](const Stream& other) {
+    return !other.commands.empty() && other.commands.front().number < stream.commands.front().number;
+  };
+  if (stream.commands.empty()) return false;
+  if (&stream != legacy_.get()) return is_behind(*legacy_);
+  return std::ranges::any_of(of_threads_, [&](const auto& each) { return is_behind(*each.second); });
+}
+
 bool Gpu::advance_streams() {
   bool any = false;
   for (const auto& [handle, stream] : streams_) any |= !is_held_up(*stream) && stream->advance();
-  for (const auto& [thread, stream] : of_threads_) any |= stream->advance();
+  for (const auto& [thread, stream] : of_threads_) any |= !waits_for_default(*stream) && stream->advance();
+  any |= !waits_for_default(*legacy_) && legacy_->advance();
   const auto is_gone = [](const auto& each) { return each.second->is_destroyed && each.second->commands.empty(); };
   if (any) std::erase_if(streams_, is_gone);
   return any;
@@ -204,12 +218,11 @@ bool Gpu::run_blocks() {
 
 bool Gpu::advance() {
   const std::uint64_t now_ns = machine_.now_ns();
-  looks_again_ = false;
   bool any = to_device.advance(now_ns) | to_host.advance(now_ns) | to_peers.advance(now_ns) | advance_streams();
   if (any) machine_.tell_hosts();
   while (!machine_.has_hosts_waiting() && sms_.place()) any = true;
   any |= run_blocks();
-  return any || looks_again_ || !sms_.empty() || !to_device.empty() || !to_host.empty() || !to_peers.empty();
+  return any || !sms_.empty() || !to_device.empty() || !to_host.empty() || !to_peers.empty();
 }
 
 }  // namespace gpushare::stand_in

@@ -46,6 +46,8 @@ class Gpu {
 
   /// The one of the calling thread that cuda.h calls CU_STREAM_PER_THREAD.
   Stream& stream_of_thread();
+  /// It and the threads' own streams wait for one another, in the order of the calls.
+  Stream& legacy_stream() { return *legacy_; }
   CUstream add_stream(const std::shared_ptr<const Context>& context, unsigned flags, int priority);
   void destroy_stream(CUstream handle);
   const std::map<CUstream, std::unique_ptr<Stream>>& streams() const { return streams_; }
@@ -59,6 +61,8 @@ class Gpu {
   void copy(Stream& stream, CopyEngine& engine, std::size_t bytes, std::function<void()> move);
   /// What the driver has a kernel of its own do, at once but not before an SM has room for that.
   void put_on_sm(Stream& stream, std::function<void()> action);
+  /// Has an SM room for a block of the driver's own kernels?
+  bool has_room_for_driver() const;
   /// Says, whenever it is called, whether all kernels have ended that are on the SMs now.
   std::function<bool()> end_of_kernels() const;
   bool is_idle() const;
@@ -82,8 +86,6 @@ class Gpu {
 
   /// Does something of what there is to do; true while there is more, or a copy to wait for.
   bool advance();
-  /// For a command that waits for something that nothing on the device will tell.
-  void look_again() { looks_again_ = true; }
   /// What every call about this device says from now on.
   void fail(CUresult failure, const std::string& why);
   CUresult failure() const { return failure_; }
@@ -96,6 +98,7 @@ class Gpu {
   bool all_streams(const std::function<bool(const Stream&)>& holds) const;
   int free_queue(const Context& context) const;
   bool is_held_up(const Stream& stream) const;
+  bool waits_for_default(const Stream& stream) const;
   bool advance_streams();
   bool run_blocks();
 
@@ -105,13 +108,13 @@ class Gpu {
   Multiprocessors sms_;
   std::map<CUstream, std::unique_ptr<Stream>> streams_;
   std::map<std::thread::id, std::unique_ptr<Stream>> of_threads_;
+  std::unique_ptr<Stream> legacy_;
   std::uint64_t commands_put_ = 0;
   std::map<std::uint64_t, Allocation> allocated_;
   std::size_t allocated_bytes_ = 0;
   OwnFiles files_;
   interpreter::Devices peers_, pool_users_;
   CUresult failure_ = CUDA_SUCCESS;
-  bool looks_again_ = false;
 };
 
 }  // namespace gpushare::stand_in

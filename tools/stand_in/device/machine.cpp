@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <string_view>
 
 #include "ptx_interpreter/fault.hpp"
 
@@ -16,6 +17,9 @@ constexpr int most_tries = 1000;
 /// So often the devices' thread looks whether a host has had the lock: where others keep the processors busy, the host
 /// may not be running at all.
 constexpr int most_looks = 100;
+
+/// Between two looks at a word that other processes may write, where nothing else is to be done.
+constexpr std::chrono::microseconds between_looks_at_memory(50);
 
 std::uint64_t seed() {
   const char* text = std::getenv("GPUSHARE_STAND_IN_SEED");
@@ -56,6 +60,14 @@ bool advance_or_fail(Gpu& gpu) {
 }
 
 }  // namespace
+
+bool is_legacy_stream(CUstream handle) {
+  static const bool is_there = [] {
+    const char* text = std::getenv("GPUSHARE_STAND_IN_LEGACY_STREAM");
+    return text != nullptr && std::string_view(text) == "1";
+  }();
+  return is_there && (handle == nullptr || handle == CU_STREAM_LEGACY);
+}
 
 Machine::Lock::Lock(Machine& machine) : machine_(machine), lock_(machine.mutex_, std::defer_lock) { take(); }
 
@@ -100,6 +112,7 @@ Gpu& Machine::gpu(int ordinal) const {
 
 Stream& Machine::stream(CUstream handle) {
   if (handle == CU_STREAM_PER_THREAD) return current_context()->gpu.stream_of_thread();
+  if (is_legacy_stream(handle)) return current_context()->gpu.legacy_stream();
   for (const auto& gpu : gpus_) {
     const auto found = gpu->streams().find(handle);
     if (found != gpu->streams().end() && !found->second->is_destroyed) return *found->second;
@@ -215,6 +228,7 @@ void Machine::read_clock() {
 
 bool Machine::advance() {
   bool any = false;
+  looks_at_memory = false;
   for (const auto& gpu : gpus_) {
     read_clock();
     any |= !gpu->has_failed() && advance_or_fail(*gpu);
@@ -225,7 +239,9 @@ bool Machine::advance() {
 void Machine::serve() {
   std::unique_lock lock(mutex_);
   while (!ends_) {
-    if (!advance()) {
+    if (const bool is_idle = !advance(); is_idle && looks_at_memory) {
+      devices_wake_.wait_for(lock, between_looks_at_memory);
+    } else if (is_idle) {
       devices_wake_.wait(lock);
     } else if (hosts_waiting_ > 0) {
       lock.unlock();

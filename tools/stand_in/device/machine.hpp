@@ -48,6 +48,9 @@ struct LibraryKernel {
   std::string name;
 };
 
+/// Does this mean the legacy default stream? There is one where GPUSHARE_STAND_IN_LEGACY_STREAM is 1.
+bool is_legacy_stream(CUstream handle);
+
 /// The SMs of a green context to be.
 struct SmChoice {
   Gpu* gpu = nullptr;
@@ -86,7 +89,7 @@ class Machine {
 
   // What follows is for a thread that has locked the machine, or the devices themselves.
 
-  /// The stream behind a handle, also CU_STREAM_PER_THREAD.
+  /// The stream behind a handle, also CU_STREAM_PER_THREAD and, where there is one, the legacy default stream.
   Stream& stream(CUstream handle);
   std::shared_ptr<Event> event(CUevent handle) const;
   /// A context by its handle, also of a green one. Throws Refusal.
@@ -116,6 +119,7 @@ class Machine {
   bool has_hosts_waiting() const { return hosts_waiting_ > 0; }
   void tell_hosts();
 
+  bool looks_at_memory = false;  ///< since the last step: a stream waits for a word that other processes may write
   interpreter::GlobalMemory memory;
   std::map<const void*, PinnedBytes> pinned;
   std::map<const std::byte*, RegisteredBytes> registered;

@@ -69,11 +69,12 @@ Plane plane(CUmemorytype type, void* host, CUdeviceptr device, std::size_t pitch
   return {.device = device + offset, .pitch = pitch};
 }
 
-/// In the thread's own stream, as there is no legacy one, and to its end.
+/// In the legacy default stream, or, where there is none, in the thread's own, and to its end.
 template <class Start>
 CUresult completed(Start start) {
-  const CUresult started = start(CU_STREAM_PER_THREAD);
-  return started != CUDA_SUCCESS ? started : cuStreamSynchronize(CU_STREAM_PER_THREAD);
+  const CUstream stream = is_legacy_stream(CU_STREAM_LEGACY) ? CU_STREAM_LEGACY : CU_STREAM_PER_THREAD;
+  const CUresult started = start(stream);
+  return started != CUDA_SUCCESS ? started : cuStreamSynchronize(stream);
 }
 
 }  // namespace
@@ -174,6 +175,22 @@ CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CU
                       std::size_t bytes) {
   return completed(
       [&](CUstream stream) { return cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream); });
+}
+
+/// The direction follows from the addresses.
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  const auto is_of_host = [](CUdeviceptr address) {
+    unsigned type = 0;
+    return cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, address) != CUDA_SUCCESS ||
+           type == CU_MEMORYTYPE_HOST;
+  };
+  if (is_of_host(from)) return cuMemcpyHtoDAsync(to, reinterpret_cast<const void*>(from), bytes, stream);
+  if (is_of_host(to)) return cuMemcpyDtoHAsync(reinterpret_cast<void*>(to), from, bytes, stream);
+  return cuMemcpyDtoDAsync(to, from, bytes, stream);
+}
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
+  return completed([&](CUstream stream) { return cuMemcpyAsync(to, from, bytes, stream); });
 }
 
 CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, std::size_t bytes) {

@@ -26,6 +26,10 @@ void* newest(const std::string& name, const char* flavour) {
 
 CUstream own_if_none(CUstream stream) { return stream != nullptr ? stream : CU_STREAM_PER_THREAD; }
 
+CUresult awaited(CUresult started) {
+  return started != CUDA_SUCCESS ? started : cuStreamSynchronize(CU_STREAM_PER_THREAD);
+}
+
 }  // namespace
 }  // namespace gpushare::stand_in
 
@@ -38,7 +42,10 @@ extern "C" {
 CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t flags,
                           CUdriverProcAddressQueryResult* status) {
   *function = nullptr;
-  if ((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0) *function = newest(name, "_ptsz");
+  if ((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0) {
+    *function = newest(name, "_ptsz");
+    if (*function == nullptr) *function = newest(name, "_ptds");
+  }
   if (*function == nullptr) *function = newest(name, "");
   const bool is_found = *function != nullptr;
   if (status != nullptr) *status = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -69,6 +76,23 @@ STAND_IN_VISIBLE CUresult cuMemAllocAsync_ptsz(CUdeviceptr* address, std::size_t
 
 STAND_IN_VISIBLE CUresult cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream stream) {
   return cuMemFreeAsync(address, own_if_none(stream));
+}
+
+STAND_IN_VISIBLE CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr to, const void* from, std::size_t bytes,
+                                                    CUstream stream) {
+  return cuMemcpyHtoDAsync(to, from, bytes, own_if_none(stream));
+}
+
+STAND_IN_VISIBLE CUresult cuMemcpyDtoHAsync_v2_ptsz(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+  return cuMemcpyDtoHAsync(to, from, bytes, own_if_none(stream));
+}
+
+STAND_IN_VISIBLE CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr to, const void* from, std::size_t bytes) {
+  return awaited(cuMemcpyHtoDAsync(to, from, bytes, CU_STREAM_PER_THREAD));
+}
+
+STAND_IN_VISIBLE CUresult cuMemcpyDtoH_v2_ptds(void* to, CUdeviceptr from, std::size_t bytes) {
+  return awaited(cuMemcpyDtoHAsync(to, from, bytes, CU_STREAM_PER_THREAD));
 }
 
 }  // extern "C"

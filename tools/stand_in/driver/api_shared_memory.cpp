@@ -174,9 +174,7 @@ CUresult cuMemHostRegister(void* address, std::size_t bytes, unsigned flags) {
     all.expect_no_capture();
     if (!pins_memory_of_programs()) throw Denial(CUDA_ERROR_NOT_SUPPORTED, "as GPUSHARE_STAND_IN_PINS=0 asks for");
     expect(bytes > 0 && is_mapped(address, bytes), CUDA_ERROR_INVALID_VALUE, "no memory of this process");
-    auto had_room = std::make_shared<bool>(false);
-    gpu.put_on_sm(gpu.stream_of_thread(), [had_room] { *had_room = true; });
-    lock.wait_until(gpu, [&] { return *had_room; });
+    lock.wait_until(gpu, [&] { return gpu.has_room_for_driver(); });
     expect(!all.is_pinned(address, bytes), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "it is pinned already");
     auto* first = static_cast<std::byte*>(address);
     const bool is_for_kernels = (flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0;

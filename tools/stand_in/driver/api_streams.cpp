@@ -2,13 +2,21 @@
 // The driver's functions about streams and events.
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 #include "driver/call.hpp"
 
 namespace gpushare::stand_in {
 namespace {
+
+bool has_memory_waits() {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_WAITS");
+  return text == nullptr || std::string_view(text) != "0";
+}
 
 template <class Value>
 CUresult put_write(const char* name, CUstream handle, CUdeviceptr to, Value value) {
@@ -24,19 +32,35 @@ CUresult put_write(const char* name, CUstream handle, CUdeviceptr to, Value valu
   });
 }
 
-/// Memory may change at any time, by another process too: the device looks again and again.
-CUresult put_wait(const char* name, CUstream handle, CUdeviceptr at, std::uint32_t value, unsigned flags) {
+/// Whether a wait for this value, which CUDA's flags describe, is over.
+template <class Value>
+bool has_come(Value found, Value value, unsigned flags) {
+  switch (flags) {
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return found == value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (found & value) != 0;
+    default:
+      return static_cast<std::make_signed_t<Value>>(found - value) >= 0;
+  }
+}
+
+/// The stream goes on when the word has come to the value, which any process may write.
+template <class Value>
+CUresult put_wait(const char* name, CUstream handle, CUdeviceptr at, Value value, unsigned flags) {
   return answer_in_stream(name, handle, [&](Stream& stream, Machine::Lock&) {
+    if (!has_memory_waits()) throw Denial(CUDA_ERROR_NOT_SUPPORTED, "as GPUSHARE_STAND_IN_WAITS=0 asks for");
+    expect(flags <= CU_STREAM_WAIT_VALUE_AND && at % sizeof value == 0, CUDA_ERROR_NOT_SUPPORTED,
+           "the stand-in waits for bits, equality and larger values");
     Gpu& gpu = stream.gpu();
     static_cast<void>(gpu.machine().bytes_at(at, sizeof value, gpu));
-    const bool is_known = flags == CU_STREAM_WAIT_VALUE_EQ || flags == CU_STREAM_WAIT_VALUE_AND;
-    expect(is_known && at % sizeof value == 0, CUDA_ERROR_NOT_SUPPORTED, "the stand-in waits for bits and equality");
     gpu.put(stream, [&gpu, at, value, flags] {
-      auto* word = reinterpret_cast<std::uint32_t*>(gpu.machine().bytes_at(at, sizeof value));
-      const std::uint32_t found = std::atomic_ref(*word).load(std::memory_order_acquire);
-      const bool holds = flags == CU_STREAM_WAIT_VALUE_AND ? (found & value) != 0 : found == value;
-      if (!holds) gpu.look_again();
-      return holds || gpu.has_failed();
+      Machine& all = gpu.machine();
+      auto* word = reinterpret_cast<Value*>(all.bytes_at(at, sizeof value));
+      const Value found = std::atomic_ref(*word).load(std::memory_order_acquire);
+      const bool is_over = has_come(found, value, flags) || gpu.has_failed();
+      all.looks_at_memory |= !is_over;
+      return is_over;
     });
   });
 }
@@ -84,7 +108,8 @@ CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
 
 CUresult cuStreamDestroy(CUstream handle) {
   return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
-    expect(handle != CU_STREAM_PER_THREAD, CUDA_ERROR_INVALID_HANDLE, "a default stream stays");
+    const bool is_default = handle == CU_STREAM_PER_THREAD || is_legacy_stream(handle);
+    expect(!is_default, CUDA_ERROR_INVALID_HANDLE, "a default stream stays");
     stream.gpu().destroy_stream(handle);
   });
 }
@@ -113,6 +138,16 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
   });
 }
 
+/// The function must not call the driver, as the manual has it: it would wait for itself.
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) {
+  return answer_in_stream(__func__, handle, [&](Stream& stream, Machine::Lock&) {
+    stream.gpu().put(stream, [function, data] {
+      function(data);
+      return true;
+    });
+  });
+}
+
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned) {
   return put_write(__func__, stream, to, value);
 }
@@ -138,6 +173,10 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned count, CUstreamBatchMemOpP
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
+}
+
+CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned flags) {
+  return put_wait(__func__, stream, at, value, flags);
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {

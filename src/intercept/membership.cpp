@@ -142,7 +142,7 @@ const Membership* join() {
   }
   static std::atomic<bool> is_told_of_forks = false;
   if (!is_told_of_forks.exchange(true)) pthread_atfork(nullptr, nullptr, forget_parent);
-  own = {page, slot};
+  own = {page, slot, page->makes_workers != 0};
   membership.store(&own, std::memory_order_release);
   return &own;
 }

@@ -12,6 +12,7 @@ namespace gpushare::intercept {
 struct Membership {
   programs::ProgramPage* page = nullptr;
   programs::ProcessSlot* slot = nullptr;
+  bool makes_workers = false;  ///< ProgramPage::makes_workers, beside what every launch reads
 };
 
 extern std::atomic<const Membership*> membership;

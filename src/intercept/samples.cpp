@@ -75,7 +75,7 @@ bool read_pair(const Membership& member, EventPair& pair) {
     pair.known->add_sample(member, ns);
     const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_relaxed));
     const bool is_alone = lease.state == programs::LeaseState::Free;
-    if (is_alone && member.page->makes_workers != 0) note_time(*pair.known, ns, pair.as_workers);
+    if (is_alone && member.makes_workers) note_time(*pair.known, ns, pair.as_workers);
   }
   pair.state = PairState::Ready;
   return true;

@@ -3,10 +3,11 @@
 // lines of its standard input, each with a line of its own; `failed ...` where the driver says no.
 //
 //   load HOW FILE       module, module_ex, fat_binary, wrapped, library, wrapped_library, early_library: without a
-//                       context, function_library: launched by handles of its functions, module_file, library_file; then it
-//                       is the present code
+//                       context, function_library: launched by handles of its functions, module_file, library_file;
+//                       then it is the present code
 //   unload              the present code
-//   launch NAME BLOCKS THREADS SHARED_BYTES ROUNDS HOW      pointers, buffer, ex, or serialized: with an attribute
+//   launch NAME BLOCKS THREADS SHARED_BYTES ROUNDS HOW      pointers, buffer, ex, or with an attribute: serialized,
+//                       not_cooperative
 //   threads NUMBER COUNT LAUNCH      so many threads make the same launch in the same stream, so often each
 //   sync                query: is the stream idle?
 //   sum                 of all values, each by its place; waits
@@ -145,8 +146,11 @@ class Program {
     void* buffer[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &arguments, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                       CU_LAUNCH_PARAM_END};
     void* pointers[] = {&arguments.values, &arguments.rounds};
-    CUlaunchAttribute attribute{.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION};
-    attribute.value.programmaticStreamSerializationAllowed = 1;
+    CUlaunchAttribute attribute{.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE};
+    if (how == "serialized") {
+      attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+      attribute.value.programmaticStreamSerializationAllowed = 1;
+    }
     const CUlaunchConfig config{.gridDimX = blocks,
                                 .gridDimY = 1,
                                 .gridDimZ = 1,
@@ -156,9 +160,9 @@ class Program {
                                 .sharedMemBytes = shared,
                                 .hStream = stream_,
                                 .attrs = &attribute,
-                                .numAttrs = how == "serialized" ? 1u : 0u};
+                                .numAttrs = how == "ex" ? 0u : 1u};
     const CUfunction kernel = function(name);
-    if (how == "ex" || how == "serialized") {
+    if (how == "ex" || how == "serialized" || how == "not_cooperative") {
       CHECK(cu(cuLaunchKernelEx)(&config, kernel, pointers, nullptr));
     } else if (how == "buffer") {
       CHECK(cu(cuLaunchKernel)(kernel, blocks, 1, 1, threads, 1, 1, shared, stream_, nullptr, buffer));

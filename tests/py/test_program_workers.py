@@ -155,7 +155,7 @@ def test_code_that_is_unloaded_takes_its_workers_along(programs, page):
 # Launches
 
 
-@pytest.mark.parametrize("how", ["pointers", "buffer", "ex"])
+@pytest.mark.parametrize("how", ["pointers", "buffer", "ex", "not_cooperative"])
 def test_arguments_arrive_however_they_are_given(programs, page, how):
     program = programs.start(page)
     assert_as_whole(programs, program, [launch(how=how, rounds=3), "sum"])

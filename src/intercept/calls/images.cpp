@@ -2,7 +2,6 @@
 // Code that a program loads. Where it asks for workers, what the driver is given is the PTX in it with workers beside
 // the kernels, so that both have the same variables; on any failure, the image as it is.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -75,11 +74,11 @@ class FileContent {
   explicit FileContent(const char* path) {
     const int file = path != nullptr ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0) return;
-    struct stat status{};
-    if (fstat(file, &status) == 0 && status.st_size > 0 && status.st_size <= most_bytes) {
-      bytes_ = static_cast<char*>(std::calloc(static_cast<std::size_t>(status.st_size) + padding, 1));
+    const off_t size = lseek(file, 0, SEEK_END);
+    if (size > 0 && size <= most_bytes) {
+      bytes_ = static_cast<char*>(std::calloc(static_cast<std::size_t>(size) + padding, 1));
     }
-    if (bytes_ != nullptr && read(file, bytes_, static_cast<std::size_t>(status.st_size)) != status.st_size) drop();
+    if (bytes_ != nullptr && pread(file, bytes_, static_cast<std::size_t>(size), 0) != size) drop();
     close(file);
   }
   ~FileContent() { drop(); }

@@ -118,10 +118,14 @@ LaunchKind kind_of(const CUlaunchConfig& config) {
   return LaunchKind::Kernel;
 }
 
-/// Are all attributes such that a launch without them is the same?
+/// Is a launch of kind Kernel the same without its attributes?
 bool is_plain(const CUlaunchConfig& config) {
   for (unsigned index = 0; index < config.numAttrs; ++index) {
-    if (config.attrs[index].id != CU_LAUNCH_ATTRIBUTE_IGNORE) return false;
+    const CUlaunchAttributeID id = config.attrs[index].id;
+    // The last two say then that it is not cooperative, and has no clusters.
+    const bool says_nothing = id == CU_LAUNCH_ATTRIBUTE_IGNORE || id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE ||
+                              id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    if (!says_nothing) return false;
   }
   return true;
 }

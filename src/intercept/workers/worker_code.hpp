@@ -13,7 +13,7 @@
 namespace gpushare::intercept {
 
 /// Does the program ask for workers?
-inline bool makes_workers(const Membership* member) { return member != nullptr && member->page->makes_workers != 0; }
+inline bool makes_workers(const Membership* member) { return member != nullptr && member->makes_workers; }
 
 /// The image with workers; nullptr where the image has to be loaded as it is, for a reason that is counted.
 const images::WorkerImage* image_with_workers(const Membership& member, const void* image);

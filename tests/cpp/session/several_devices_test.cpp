@@ -18,7 +18,7 @@ using namespace test;
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-constexpr Duration long_enough = 30s;
+constexpr Duration patience_of_several = 30s;
 const std::vector<int> two_sms_each{2, 2};
 
 /// One of several sessions.
@@ -28,7 +28,7 @@ struct LiveTrial {
 
   void run(const std::string& name, std::int64_t blocks) {
     const ApplicationId application = session.add({.name = name});
-    EXPECT_TRUE(session.wait(session.submit(application, launch_of(blocks, 100'000)), long_enough));
+    EXPECT_TRUE(session.wait(session.submit(application, launch_of(blocks, 100'000)), patience_of_several));
   }
 };
 
@@ -40,8 +40,8 @@ SessionRecord two_finished() {
   second.run("b", 5);
   first.run("c", 6);
   std::vector<OfDevice<SessionRecord>> records;
-  records.push_back({first.session.finish(long_enough), 0s});
-  records.push_back({second.session.finish(long_enough), 1s});
+  records.push_back({first.session.finish(patience_of_several), 0s});
+  records.push_back({second.session.finish(patience_of_several), 1s});
   return merged(std::move(records), two_sms_each);
 }
 

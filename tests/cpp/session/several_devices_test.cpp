@@ -22,7 +22,7 @@ constexpr Duration patience_of_several = 30s;
 const std::vector<int> two_sms_each{2, 2};
 
 /// One of several sessions.
-struct LiveTrial {
+struct OneOfSeveral {
   Session session{realtime_device(small_device(2), 1, 1.0),
                   [](const std::shared_ptr<const void>& /*world*/) { return make_policy("fifo"); }};
 
@@ -34,8 +34,8 @@ struct LiveTrial {
 
 /// Their clocks differ by a second.
 SessionRecord two_finished() {
-  LiveTrial first;
-  LiveTrial second;
+  OneOfSeveral first;
+  OneOfSeveral second;
   first.run("a", 4);
   second.run("b", 5);
   first.run("c", 6);
@@ -74,8 +74,8 @@ TEST(SeveralDevices, TheTraceOfEachDeviceIsPossibleThere) {
 }
 
 TEST(SeveralDevices, AStatusSaysWhichDeviceEachApplicationIsOn) {
-  LiveTrial first;
-  LiveTrial second;
+  OneOfSeveral first;
+  OneOfSeveral second;
   second.run("b", 4);
   first.run("a", 4);
   const SessionStatus all = merged({{first.session.status(), 0s}, {second.session.status(), 0s}});

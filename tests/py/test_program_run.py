@@ -400,6 +400,7 @@ def test_programs_of_a_server_with_mps_find_it(place):
         "CUDA_MPS_PIPE_DIRECTORY": pipe,
         "CUDA_MPS_LOG_DIRECTORY": f"{place.socket}.mps/log",
         "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "30",
+        "CUDA_MPS_CLIENT_PRIORITY": "1",
     }
 
 

@@ -76,7 +76,7 @@ def test_a_run_is_of_all_devices(session, tmp_path):
 
 def test_launches_on_different_devices_run_at_the_same_time(session):
     applications = [session.application(name) for name in "ab"]
-    jobs = [submit(each, 90, block_ms=5.0) for each in applications]
+    jobs = [submit(each, 90, block_ms=500.0) for each in applications]
     for job in jobs:
         job.result(PATIENCE_S)
     first, second = session.finish().launches().itertuples()
@@ -245,8 +245,12 @@ def test_a_device_can_be_asked_for(session):
     assert pinned.device == 1
     submit(pinned).result(PATIENCE_S)
     assert session.status().applications[0].device == 1
+    elsewhere, nowhere = session.application("elsewhere", device=0).zeros(3), session.zeros(3)
+    with raises_naming(gs.InvalidInput, "'late'", 0, 1):
+        submit(session.application("late", device=1), args=[nowhere, elsewhere])
+    submit(session.application("other", device=0), args=[nowhere]).result(PATIENCE_S)
     with raises_naming(gs.InvalidInput, "device", 2):
-        session.application("other", device=2)
+        session.application("none", device=2)
 
 
 def test_applications_are_placed_within_memory(small):

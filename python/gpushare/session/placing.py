@@ -80,34 +80,34 @@ class Placing:
             if launch is not None and not application._needs.first:  # its arrays have placed it
                 application._needs.first = self._devices.first_launches(launch, part)
             for each in memories:
+                require(each.part in (None, part), _elsewhere(application, part, each.part or part))
+            for each in memories:
                 if each.part is None:
                     each.go_to(part)
                     application._needs.memory.add(each)
-                else:
-                    require(each.part is part, _elsewhere(application, part, each.part))
         return part
 
     def _place_now(
         self, application: SessionApplication, memories: Sequence[PlacedMemory], launch: Launched | None
     ) -> None:
-        parts = self._devices.parts
-        fixed = {each.part for each in memories if each.part is not None}
-        if application._needs.device is not None:
-            fixed.add(parts[application._needs.device])
-        numbers = sorted(each.number for each in fixed)
-        require(
-            len(fixed) < 2,
-            f"application {application.name!r} is given arrays of the devices {numbers}, and an application is on one: "
-            "make copies, session.array(array.numpy())",
-        )
-        first = self._devices.first_launches(launch)
-        added = [each for each in memories if each.part is None]
-        if fixed:
-            application._part = fixed.pop()
-        else:
-            application._part = self._decided(application, sum({each: each.count for each in added}.values()), first)
+        where = self._bound_to(application, memories)
+        first = self._devices.first_launches(launch, where)
+        added = {each: each.count for each in memories if each.part is None}
+        application._part = where or self._decided(application, sum(added.values()), first)
         application._needs.first = first
         self._present = [each for each in self._present if not each._cancelled] + [application]
+
+    def _bound_to(self, application: SessionApplication, memories: Sequence[PlacedMemory]) -> SessionPart | None:
+        """The device that was asked for, else that of its arrays; None: any."""
+        if application._needs.device is not None:
+            return self._devices.parts[application._needs.device]
+        found = {each.part.number: each.part for each in memories if each.part is not None}
+        require(
+            len(found) < 2,
+            f"application {application.name!r} is given arrays of the devices {sorted(found)}, and can be on one: "
+            "make copies, session.array(array.numpy())",
+        )
+        return next(iter(found.values()), None)
 
     def _decided(
         self, application: SessionApplication, added_bytes: int, first: list[_core.Launch | None]

@@ -185,8 +185,7 @@ void bind_opening(py::class_<Session, SessionPtr>& session) {
                                  std::nullopt);
            }),
            py::arg("device"), py::arg("policy"), py::arg("seed"), py::arg("clock"), py::arg("keeps_record") = true,
-           py::arg("ordering") = "arrival",
-           "On a simulated device, which has the time of this clock.");
+           py::arg("ordering") = "arrival", "On a simulated device, which has the time of this clock.");
 }
 
 }  // namespace

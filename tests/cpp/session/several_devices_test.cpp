@@ -18,30 +18,30 @@ using namespace test;
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 
-constexpr Duration long_enough = 30s;
+constexpr Duration patience_of_several = 30s;
 const std::vector<int> two_sms_each{2, 2};
 
 /// One of several sessions.
-struct LiveTrial {
+struct OneOfSeveral {
   Session session{realtime_device(small_device(2), 1, 1.0),
                   [](const std::shared_ptr<const void>& /*world*/) { return make_policy("fifo"); }};
 
   void run(const std::string& name, std::int64_t blocks) {
     const ApplicationId application = session.add({.name = name});
-    EXPECT_TRUE(session.wait(session.submit(application, launch_of(blocks, 100'000)), long_enough));
+    EXPECT_TRUE(session.wait(session.submit(application, launch_of(blocks, 100'000)), patience_of_several));
   }
 };
 
 /// Their clocks differ by a second.
 SessionRecord two_finished() {
-  LiveTrial first;
-  LiveTrial second;
+  OneOfSeveral first;
+  OneOfSeveral second;
   first.run("a", 4);
   second.run("b", 5);
   first.run("c", 6);
   std::vector<OfDevice<SessionRecord>> records;
-  records.push_back({first.session.finish(long_enough), 0s});
-  records.push_back({second.session.finish(long_enough), 1s});
+  records.push_back({first.session.finish(patience_of_several), 0s});
+  records.push_back({second.session.finish(patience_of_several), 1s});
   return merged(std::move(records), two_sms_each);
 }
 
@@ -74,8 +74,8 @@ TEST(SeveralDevices, TheTraceOfEachDeviceIsPossibleThere) {
 }
 
 TEST(SeveralDevices, AStatusSaysWhichDeviceEachApplicationIsOn) {
-  LiveTrial first;
-  LiveTrial second;
+  OneOfSeveral first;
+  OneOfSeveral second;
   second.run("b", 4);
   first.run("a", 4);
   const SessionStatus all = merged({{first.session.status(), 0s}, {second.session.status(), 0s}});

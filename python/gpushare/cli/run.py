@@ -18,8 +18,8 @@ from gpushare._core import CudaError, InvalidInput, PolicyError
 from gpushare.cli.completion import names
 from gpushare.cli.output import duration, remark
 from gpushare.cli.tables.programs import show_report
-from gpushare.printable import printable
 from gpushare.daemon.served_devices import VISIBLE
+from gpushare.printable import printable
 from gpushare.programs.attachment import Attachment, with_share
 from gpushare.programs.coverage import Coverage
 from gpushare.programs.launch import NoProgramError, NotRunnableError, found_program, run_program

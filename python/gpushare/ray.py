@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gpushare._core import InvalidInput
-from gpushare.checks import number, require, whole
+from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.server_socket import answers
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.settings import PROGRAMS, default_socket
@@ -63,13 +63,14 @@ def runtime_env(
     require(EXECUTABLE not in others, f"{EXECUTABLE} is what starts gpushare run: leave it out")
     options: list[str] = []
     if name is not None:
-        require(isinstance(name, str) and name != "", f"name must be a text that is not empty, got {name!r}")
+        require_name("name", name)
         options += ["--name", name]
     if priority != 0:
         options += ["--priority", str(whole("priority", priority, *PRIORITIES))]
     if weight != 1:
         options += ["--weight", str(number("weight", weight, 1e-6, 1e6))]
     if memory is not None:
+        require(isinstance(memory, str), f"memory must be a text such as '20GB', got {memory!r}")
         bytes_in(memory)
         options += ["--memory", memory]
     if share is not None:

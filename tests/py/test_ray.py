@@ -98,9 +98,11 @@ def test_a_server_that_cannot_start_says_why(ray):
     ("wrong", "named"),
     [
         ({"name": ""}, "name"),
+        ({"name": "two\nlines"}, "name"),
         ({"priority": 1.5}, "priority"),
         ({"weight": -1}, "weight"),
         ({"memory": "lots"}, "lots"),
+        ({"memory": 20}, "memory"),
         ({"share": 0}, "share"),
         ({"py_executable": "python"}, "py_executable"),
     ],

@@ -34,10 +34,13 @@ def visible_gpus(*, of_all: bool = False) -> list[str]:
         of_all: also of those that ``CUDA_VISIBLE_DEVICES`` hides.
     """
     environment = {name: value for name, value in os.environ.items() if not (of_all and name == VISIBLE)}
-    listed = subprocess.run(
-        [sys.executable, "-P", "-c", LIST_GPUS], env=environment, capture_output=True, timeout=LIST_TIMEOUT_S,
-        check=False,
-    )  # fmt: skip
+    try:
+        listed = subprocess.run(
+            [sys.executable, "-P", "-c", LIST_GPUS], env=environment, capture_output=True, timeout=LIST_TIMEOUT_S,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:  # a driver that hangs has no GPU to offer
+        return []
     return json.loads(listed.stdout) if listed.returncode == 0 else []
 
 
@@ -45,7 +48,7 @@ def served_devices(texts: Sequence[str]) -> list[str]:
     """The names of all devices, from those in the configuration: several may stand in one.
 
     Raises:
-        InvalidInput: one is named twice, there are GPUs and simulated devices, or there is no GPU.
+        InvalidInput: one is named twice, there are GPUs and simulated devices, or there is no such GPU.
 
     >>> served_devices(["sim:h100*2", "programs"])
     ['sim:h100:0', 'sim:h100:1', 'programs']
@@ -56,6 +59,8 @@ def served_devices(texts: Sequence[str]) -> list[str]:
     for name in names:
         is_twice = names.count(name) > 1 or (is_cuda(name) and gpus.count(ordinal_of(name)) > 1)
         require(not is_twice, f"--device: expected different devices, got {name!r} twice")
+        if is_programs(name):
+            _require_gpu_of(name)
     require(
         len(gpus) in (0, len(kernels)), f"--device: expected GPUs or simulated devices, got both: {', '.join(kernels)}"
     )
@@ -126,12 +131,19 @@ def among_gpus(visible: str | None, names: Sequence[str]) -> list[str]:
     return found
 
 
+def _require_gpu_of(name: str) -> None:
+    number = name.removeprefix(PROGRAMS)
+    if number:
+        there = [f"{PROGRAMS}:{each}" for each in range(len(visible_gpus()))]
+        require(name in there, f"--device: no device {name!r}; known: {', '.join([PROGRAMS, *there])}")
+
+
 def _named(text: str) -> list[str]:
-    if text == PROGRAMS:
-        return _of_programs()
     names: list[str] = []
     for part in text.split(","):
-        if part == ALL_GPUS:
+        if part == PROGRAMS:
+            names += _of_programs()
+        elif part == ALL_GPUS:
             gpus = visible_gpus()
             require(
                 len(gpus) > 0, f"--device {ALL_GPUS}: there is no GPU here, or no driver; gpushare doctor says more"

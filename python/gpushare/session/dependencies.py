@@ -30,8 +30,9 @@ class Dependencies:
 
     def hold(self, job: int, things: list[Thing]) -> None:
         """Lets the job begin when all things have happened; it was submitted as held."""
-        if self._held is not None:
-            self._held.hold(job, len(things))
+        held = self._held  # another thread may close the session meanwhile
+        if held is not None:
+            held.hold(job, len(things))
             for start in things:
                 start(self, job)
 
@@ -54,7 +55,8 @@ class Dependencies:
     @property
     def failed(self) -> set[int]:
         """The jobs that never begin, because something that they waited for has failed."""
-        return set(self._held.failed) if self._held is not None else set()
+        held = self._held
+        return set(held.failed) if held is not None else set()
 
     def close(self) -> None:
         """The session has ended: nothing is waited for any more."""

@@ -107,6 +107,7 @@ def test_a_client_without_rings_is_refused(in_process, monkeypatch):
 def test_a_client_that_came_without_its_descriptor_ends_nothing(in_process, caplog):
     in_process[0]._take(packed(GRANT.model_dump())[4:], [])
     assert "sim:h100 has no descriptors left for another client" in caplog.text
+    assert in_process[0]._load().taken == 1  # else the supervisor expects it for ever
 
 
 def test_a_client_without_descriptors_says_so():

@@ -15,7 +15,7 @@ import gpushare as gs
 from gpushare.cli import main
 from gpushare.connect import watching
 from gpushare.daemon import served_devices
-from gpushare.daemon.served_devices import among_gpus, in_group
+from gpushare.daemon.served_devices import among_gpus, in_group, visible_gpus
 from gpushare.daemon.served_devices import served_devices as named
 from gpushare.daemon.supervisor.placing import chosen_worker, require_served_placement
 from gpushare.daemon.supervisor.worker_process import COMMAND, Load
@@ -208,9 +208,12 @@ def test_devices_and_their_names():
         (["sim:h100", "sim:h100"], ["sim:h100"]),
         (["cuda:0", "sim:h100"], ["cuda:0", "sim:h100"]),
         (["sim:h100*0"], ["sim:h100*0"]),
+        (["programs:3"], ["programs:3", "programs:2"]),
+        (["sim:h100", "programs:x"], ["programs:x", "programs:2"]),
+        (["programs", "programs:0"], ["programs:0"]),
     ],
 )
-def test_wrong_devices_are_refused(devices, wrong):
+def test_wrong_devices_are_refused(three_gpus, devices, wrong):
     with raises_naming(gs.InvalidInput, *wrong):
         named(devices)
 
@@ -234,9 +237,16 @@ def three_gpus(monkeypatch):
     monkeypatch.setattr(served_devices, "_has_one_gpu", lambda: False)
 
 
+def test_a_driver_that_hangs_has_no_gpus(monkeypatch):
+    monkeypatch.setattr(served_devices, "LIST_TIMEOUT_S", 0.0)
+    assert visible_gpus.__wrapped__() == []
+
+
 def test_programs_have_a_device_for_each_gpu(three_gpus):
     names = ["programs:0", "programs:1", "programs:2"]
     assert named(["programs"]) == names
+    assert named(["cuda:all,programs"]) == ["cuda:0", "cuda:1", "cuda:2", *names]
+    assert named(["programs:1"]) == ["programs:1"]
     assert among_gpus(None, names) == among_gpus("", names) == names
     assert among_gpus("1", names) == ["programs:1"]
     assert among_gpus("2, 0", names) == ["programs:0", "programs:2"]

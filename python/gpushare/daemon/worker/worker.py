@@ -135,15 +135,18 @@ class Worker:
             self._take(data, descriptors)
 
     def _take(self, data: bytes, descriptors: list[int]) -> None:
-        if not descriptors:  # the connection could not be received and is lost; its client connects again
-            LOG.error("%s has no descriptors left for another client", self.device)
-            return
-        channel = Channel(socket.socket(fileno=descriptors.pop()))
         try:
             grant = checked(unpacked(data), Grant)
         except (ProtocolError, ValueError):
             LOG.exception("the supervisor's message is not a grant")
+            close_all(descriptors)
             return
+        if not descriptors:  # the connection could not be received and is lost; its client connects again
+            LOG.error("%s has no descriptors left for another client", self.device)
+            with self._lock:
+                self._taken += not grant.watches  # the supervisor has counted it
+            return
+        channel = Channel(socket.socket(fileno=descriptors.pop()))
         try:
             client = self._added(channel, grant)
         except Exception as error:  # any exception: the other clients are not affected

@@ -56,7 +56,8 @@ class Place:
         self._folder = folder
         self._started = []
         self._programs = []
-        self.environment = {name: each for name, each in os.environ.items() if not name.startswith("GPUSHARE_")} | {
+        own = {name: each for name, each in os.environ.items() if not name.startswith(("GPUSHARE_", "NVIDIA_"))}
+        self.environment = own | {
             "GPUSHARE_LIBCUDA": str(stand_in_gpu.library()),
             "GPUSHARE_SOCKET": str(self.socket),
             "GPUSHARE_PROFILES": str(folder / "profiles.sqlite"),
@@ -402,6 +403,9 @@ def test_programs_of_a_server_with_mps_find_it(place):
         "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "30",
         "CUDA_MPS_CLIENT_PRIORITY": "1",
     }
+    assert [
+        variables_of(place, "--priority", str(priority))["CUDA_MPS_CLIENT_PRIORITY"] for priority in (-1, 0, 1, 100)
+    ] == ["1", "1", "0", "0"]
 
 
 def test_a_share_of_the_sms_needs_a_server_with_mps(place):

@@ -46,7 +46,7 @@ def socket_option() -> Decorator:
 
 def device_option() -> Decorator:
     """--device."""
-    return click.option("--device", metavar="DEVICE", help="A device of the server, or programs; default: all others.")
+    return click.option("--device", metavar="DEVICE", help="A device of the server, or programs; default: all, without programs.")
 
 
 @contextlib.contextmanager

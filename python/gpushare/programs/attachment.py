@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from gpushare.daemon.settings import PROGRAMS
 
 LOG = logging.getLogger("gpushare.programs")
 MPS_VARIABLES = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")
+OF_CONTAINER = "NVIDIA_VISIBLE_DEVICES"
+"""Set by NVIDIA's device plugin for Kubernetes, to UUIDs: a GPU that the container lacks must not be chosen."""
 PAUSE_S = 0.5
 """Interval between attempts to join a server again, in seconds."""
 
@@ -68,6 +71,19 @@ def with_urgency(variables: Mapping[str, str], priority: int) -> dict[str, str]:
     return {**variables, "CUDA_MPS_CLIENT_PRIORITY": "0" if priority > 0 else "1"} if has_mps else dict(variables)
 
 
+def own_gpus(variables: Mapping[str, str]) -> str | None:
+    """The GPUs that a program may use: CUDA_VISIBLE_DEVICES up to a -1, or those of its container; None: all.
+
+    >>> own_gpus({"CUDA_VISIBLE_DEVICES": "1, 0,-1,2"}), own_gpus({"CUDA_VISIBLE_DEVICES": "-1"}), own_gpus({})
+    ('1, 0', '', None)
+    >>> own_gpus({"NVIDIA_VISIBLE_DEVICES": "GPU-5a"}), own_gpus({"NVIDIA_VISIBLE_DEVICES": "all"})
+    ('GPU-5a', None)
+    """
+    of_container = variables.get(OF_CONTAINER, "")
+    said = variables.get(VISIBLE, of_container if of_container.startswith("GPU-") else None)
+    return None if said is None else ",".join(takewhile(lambda each: each.strip() != "-1", said.split(",")))
+
+
 class Attachment:
     """A connection, from the first attempt until it is closed.
 
@@ -92,7 +108,7 @@ class Attachment:
     ) -> None:
         self._page = page
         self._where = path, trusted_uids
-        self._gpus = os.environ.get(VISIBLE)
+        self._gpus = own_gpus(os.environ)
         self._application = dict(application)
         self._closed = threading.Event()
         self._lost = threading.Event()

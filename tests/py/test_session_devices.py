@@ -3,6 +3,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -238,6 +239,28 @@ def test_an_application_follows_the_arrays_that_it_is_given(session):
     assert (alice.device, bob.device, carol.device) == (0, 1, 1)
     with raises_naming(gs.InvalidInput, "'dave'", 0, 1):
         submit(session.application("dave"), args=[shared, other])
+
+
+def test_a_placed_application_does_not_wait_for_the_placement_of_another(session, monkeypatch):
+    alice, bob = (session.application(name) for name in ("alice", "bob"))
+    submit(alice).result(PATIENCE_S)
+    first_launches, is_placing, go_on = session._devices.first_launches, threading.Event(), threading.Event()
+
+    def slow(*arguments):
+        is_placing.set()
+        assert go_on.wait(PATIENCE_S)
+        return first_launches(*arguments)
+
+    monkeypatch.setattr(session._devices, "first_launches", slow)
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            late = pool.submit(submit, bob)
+            assert is_placing.wait(PATIENCE_S)
+            pool.submit(submit, alice).result(PATIENCE_S / 2).result(PATIENCE_S)
+            assert bob.device is None
+        finally:
+            go_on.set()
+        late.result(PATIENCE_S).result(PATIENCE_S)
 
 
 def test_a_device_can_be_asked_for(session):

@@ -46,7 +46,9 @@ def socket_option() -> Decorator:
 
 def device_option() -> Decorator:
     """--device."""
-    return click.option("--device", metavar="DEVICE", help="A device of the server, or programs; default: all, without programs.")
+    return click.option(
+        "--device", metavar="DEVICE", help="A device of the server, or programs; default: all, without programs."
+    )
 
 
 @contextlib.contextmanager

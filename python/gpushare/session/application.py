@@ -55,19 +55,27 @@ class SessionApplication:
         return self._needs.device if self._part is None else self._part.number
 
     def array(self, values: Any) -> DeviceArray:
-        """A copy of host values in the memory of its device."""
+        """A copy of host values, of any shape, in the memory of its device, which it gets now unless it has one.
+
+        Raises:
+            InvalidInput: no device has so much memory; or the type of the values is none that arrays have.
+        """
         array = self._session.array(values)
         self._session._part_for(self, [array])
         return array
 
     def zeros(self, shape: int | tuple[int, ...], dtype: Any = np.float32) -> DeviceArray:
-        """Zeroed memory of its device."""
+        """Zeroed memory of its device, which it gets now unless it has one.
+
+        Raises:
+            InvalidInput: no device has so much memory; or the shape or the type is not valid.
+        """
         array = self._session.zeros(shape, dtype)
         self._session._part_for(self, [array])
         return array
 
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
-        """A variable of the kernel's source on its device, as :meth:`Session.variable`."""
+        """A variable of the kernel's source on its device, as :meth:`Session.variable`, with the same errors."""
         return self._session._variable(self, kernel, name, dtype, shape)
 
     def set_priority(self, priority: int) -> None:

@@ -61,7 +61,12 @@ class Session(SessionApi):
             for other code sets it, as Linux reserves priorities above the default for the superuser.
         speed: simulated seconds per second of wall-clock time, on a simulated device.
         keeps_record: False for a session that runs indefinitely: no records are stored, and it cannot be finished.
-        place: of several devices, the placement that chooses one for an application with its first launch or array.
+        place: ``"predicted"``, ``"least-loaded"`` or ``"first-fit"``: how an application gets one of several devices
+            with its first launch or array.
+
+    Raises:
+        InvalidInput: there is no such device, policy, ordering or placement, or a value is not valid.
+        CudaError: there is no such GPU, or no driver.
 
     >>> import gpushare as gs
     >>> with gs.Session("sim:h100", policy="srtf") as session:

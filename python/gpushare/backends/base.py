@@ -161,6 +161,11 @@ class SessionDevice(ABC):
         """
 
     @property
+    def ordinal(self) -> int | None:
+        """The number of the GPU in the driver; None for a simulated device."""
+        return None
+
+    @property
     def gpu(self) -> _core.CudaDevice | None:
         """The GPU, which has streams and events; None for a simulated device."""
         return None

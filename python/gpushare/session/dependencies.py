@@ -10,6 +10,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
+from gpushare.session.other_libraries import gpu_of_stream
 
 Thing = Callable[["Dependencies", int], None]
 """Has a job, which is given by its number, wait for something."""
@@ -82,6 +83,17 @@ def things_in(after: Any, gpu: _core.CudaDevice | None) -> list[Thing]:
     """
     each_thing = after if isinstance(after, list | tuple) else (after,)
     return [_thing(each, gpu) for each in each_thing]
+
+
+def require_own_streams(after: Any, ordinal: int | None) -> None:
+    """Raise InvalidInput for a stream of another GPU than this one: its number may mean another stream here."""
+    for each in after if isinstance(after, list | tuple) else (after,):
+        found = gpu_of_stream(each)
+        if found is not None and found != ordinal and ordinal is not None:
+            raise InvalidInput(
+                f"after: {each!r} is a stream of cuda:{found}, and the job is on cuda:{ordinal}: record an event in "
+                "it, and wait for that"
+            )
 
 
 def _thing(each: Any, gpu: _core.CudaDevice | None) -> Thing:

@@ -11,6 +11,7 @@ from weakref import WeakSet
 from gpushare import _core
 from gpushare.arguments.device_array import DeviceArray, allocate, from_host
 from gpushare.checks import require
+from gpushare.session.other_libraries import gpu_of_array
 from gpushare.session.placed_memory import PlacedAllocator, PlacedMemory, placed_memory
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Placing:
         self._place = place
         self._present: list[SessionApplication] = []
         self._lock = threading.RLock()
+        self._by_ordinal = {each.on.ordinal: each for each in devices.parts if each.on.ordinal is not None}
 
     def array(self, values: Any) -> DeviceArray:
         """A copy of host values, which is on no device yet."""
@@ -72,40 +74,60 @@ class Placing:
             InvalidInput: an array is on another device, or no device has room for the application.
         """
         memories = [memory for memory in map(placed_memory, arguments) if memory is not None]
+        others = self._parts_of_others(application, arguments)
         known = application._part
         is_complete = known is not None and (launch is None or len(application._needs.first) > 0)
-        if known is not None and is_complete and all(each.part is known for each in memories):
+        if (
+            known is not None
+            and is_complete
+            and all(each is known for each in (*others, *(memory.part for memory in memories)))
+        ):
             return known  # without the lock, under which kernels of others may be compiled
         with self._lock:
             if application._part is None:
-                self._place_now(application, memories, launch)
+                self._place_now(application, memories, others, launch)
             part = application._part
             assert part is not None
             if launch is not None and not application._needs.first:  # its arrays have placed it
                 application._needs.first = self._devices.first_launches(launch, part)
-            for each in memories:
-                require(each.part in (None, part), _elsewhere(application, part, each.part or part))
+            for found in (*others, *(memory.part for memory in memories)):
+                require(found in (None, part), _elsewhere(application, part, found or part))
             for each in memories:
                 if each.part is None:
                     each.go_to(part)
                     application._needs.memory.add(each)
         return part
 
+    def _parts_of_others(self, application: SessionApplication, arguments: Sequence[Any]) -> list[SessionPart]:
+        """The devices of arrays of other libraries, which are where they are; none where devices are simulated."""
+        gpus = [gpu_of_array(each) for each in arguments if placed_memory(each) is None] if self._by_ordinal else []
+        for gpu in gpus:
+            require(
+                gpu is None or gpu in self._by_ordinal,
+                f"application {application.name!r} is given an array on cuda:{gpu}, which is none of the session's "
+                f"devices: {', '.join(each.on.device.name for each in self._devices.parts)}",
+            )
+        return [self._by_ordinal[gpu] for gpu in gpus if gpu is not None]
+
     def _place_now(
-        self, application: SessionApplication, memories: Sequence[PlacedMemory], launch: Launched | None
+        self,
+        application: SessionApplication,
+        memories: Sequence[PlacedMemory],
+        others: Sequence[SessionPart],
+        launch: Launched | None,
     ) -> None:
-        where = self._bound_to(application, memories)
+        where = self._bound_to(application, [*others, *(memory.part for memory in memories)])
         first = self._devices.first_launches(launch, where)
         added = {each: each.count for each in memories if each.part is None}
         application._part = where or self._decided(application, sum(added.values()), first)
         application._needs.first = first
         self._present = [each for each in self._present if not each._cancelled] + [application]
 
-    def _bound_to(self, application: SessionApplication, memories: Sequence[PlacedMemory]) -> SessionPart | None:
+    def _bound_to(self, application: SessionApplication, of_arrays: Sequence[SessionPart | None]) -> SessionPart | None:
         """The device that was asked for, else that of its arrays; None: any."""
         if application._needs.device is not None:
             return self._devices.parts[application._needs.device]
-        found = {each.part.number: each.part for each in memories if each.part is not None}
+        found = {each.number: each for each in of_arrays if each is not None}
         require(
             len(found) < 2,
             f"application {application.name!r} is given arrays of the devices {sorted(found)}, and can be on one: "

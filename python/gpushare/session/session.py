@@ -25,7 +25,7 @@ from gpushare.policy import Policy, own_policy, policy_name, require_open_orderi
 from gpushare.results.run import Run
 from gpushare.session.api import FINISHED, SessionApi, Unopened
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
-from gpushare.session.dependencies import NOTHING, things_in
+from gpushare.session.dependencies import NOTHING, require_own_streams, things_in
 from gpushare.session.devices import SessionDevices
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
@@ -337,6 +337,8 @@ class Session(SessionApi):
         if not isinstance(args, list | tuple):
             raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         part = self._part_for(application, args, launch)
+        if things:
+            require_own_streams(after, part.on.ordinal)
         submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         with self._lock:
             self._require_open()

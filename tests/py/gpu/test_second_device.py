@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that runs on cuda:0 runs on cuda:1 too, where a machine has two devices."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
@@ -65,6 +68,47 @@ def test_a_session_on_both_keeps_arrays_apart(kernels):
         bob.submit(kernels.scale, grid=4, block=256, args=[copied, 2.0, 1000]).result(60)
         assert np.array_equal(array.numpy(), np.full(1000, 3, np.float32))
         assert np.array_equal(copied.numpy(), np.full(1000, 6, np.float32))
+
+
+class Tensor:
+    """An array of another library."""
+
+    def __init__(self, array, gpu):
+        self.__cuda_array_interface__ = array.__cuda_array_interface__
+        self._array, self._gpu = array, gpu
+
+    def __dlpack_device__(self):
+        return 2, self._gpu
+
+
+class Stream:
+    """A default stream, whose number is the same on all GPUs."""
+
+    cuda_stream = 2
+
+    def __init__(self, gpu):
+        self.device = SimpleNamespace(index=gpu)
+
+
+def test_arrays_of_other_libraries_stay_where_they_are(kernels):
+    with gs.Session("cuda:0,cuda:1", "fifo", place="first-fit", measure_alone=False) as session:
+        alice, bob, carol = (session.application(name) for name in ("alice", "bob", "carol"))
+        tensor = Tensor(session.application("owner", device=1).array(np.ones(1000, np.float32)), 1)
+        alice.submit(kernels.scale, grid=4, block=256, args=[tensor, 3.0, 1000]).result(60)
+        assert alice.device == 1
+        bob.zeros(1)
+        with raises_naming(gs.InvalidInput, "'bob'", 0, 1):
+            bob.submit(kernels.scale, grid=4, block=256, args=[tensor, 3.0, 1000])
+        with raises_naming(gs.InvalidInput, "'carol'", "cuda:7"):
+            carol.submit(kernels.scale, grid=4, block=256, args=[Tensor(tensor, 7), 3.0, 1000])
+
+
+def test_a_stream_of_another_gpu_is_refused(kernels):
+    with gs.Session(DEVICE, "fifo", measure_alone=False) as session:
+        array, alice = session.zeros(1000), session.application("alice")
+        with raises_naming(gs.InvalidInput, "after", "cuda:0", "cuda:1"):
+            alice.submit(kernels.scale, grid=4, block=256, args=[array, 3.0, 1000], after=[Stream(0)])
+        alice.submit(kernels.scale, grid=4, block=256, args=[array, 3.0, 1000], after=Stream(1)).result(60)
 
 
 def test_each_device_has_a_copy_of_a_variable():

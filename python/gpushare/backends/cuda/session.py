@@ -65,6 +65,11 @@ class GpuInSession(SessionDevice):
         return _core.CoreSession(self.device.core, policy, keeps_record, ordering, estimates)
 
     @property
+    def ordinal(self) -> int:
+        """The number of the GPU in the driver."""
+        return self.device.ordinal
+
+    @property
     def gpu(self) -> _core.CudaDevice:
         """The GPU."""
         return self.device.core

@@ -43,9 +43,8 @@ class ServerTrace:
 
     @property
     def device(self) -> str:
-        """Name of the device."""
-        found = self.instants[self.instants["track"] == "device"]["name"]
-        return "" if found.empty else found.iloc[0]
+        """Name of the device; of several, their names with commas."""
+        return ", ".join(dict.fromkeys(self.instants[self.instants["track"] == "device"]["name"]))
 
     @property
     def applications(self) -> list[str]:

@@ -187,6 +187,7 @@ def test_a_trace_has_all_devices(clients, call, folder):
     trace = gs.ServerTrace.of(folder / "all.pftrace")
     assert sorted(trace.applications) == [f"alice@1 on {DEVICES[0]}", f"bob@1 on {DEVICES[1]}"]
     assert set(trace.running()["name"]) == {"short"}
+    assert trace.device == ", ".join(DEVICES)
     call("trace", "--last", "30", "-o", folder / "one.pftrace", "--device", DEVICES[1])
     assert gs.ServerTrace.of(folder / "one.pftrace").applications == ["bob@1"]
     call("trace", "--last", "30", "-o", folder / "all.svg")

@@ -58,7 +58,7 @@ class SessionApplication:
         """A copy of host values, of any shape, in the memory of its device, which it gets now unless it has one.
 
         Raises:
-            InvalidInput: no device has so much memory; or the type of the values is none that arrays have.
+            InvalidInput: no device has so much memory; or the values are a masked array.
         """
         array = self._session.array(values)
         self._session._part_for(self, [array])

@@ -176,6 +176,15 @@ def test_copies_beyond_the_memory_for_them_wait_for_earlier_ones(machine, page):
     assert program.ask("get sync 20000000") == "bytes 3"
 
 
+def test_a_copy_that_others_overtake_keeps_its_bytes(machine, page):
+    program = with_legacy_stream(machine, page, GPUSHARE_STAGING_BYTES=str(8 << 20))
+    page.tell("order 0 0")
+    program.send("put_beside 3")
+    until(lambda: slot(page)["phases"])
+    page.tell("go 1000000")
+    assert program.read() == "bytes 3"
+
+
 def test_more_phases_than_there_are_places_wait_for_earlier_ones(machine, page):
     program = with_legacy_stream(machine, page)
     page.tell("order 1000 0")

@@ -52,7 +52,7 @@ class GateWatch {
 
   void look() {
     const bool has_opener = is_ordered(member_) && !programs::is_dead(member_.page->keeper_pid);
-    if (!has_opener) return open_all(member_);
+    if (!has_opener) return stop();
     const std::uint64_t go = line_.go;
     const std::uint64_t begun = line_.begun;
     const std::uint64_t now = now_ns();
@@ -66,6 +66,13 @@ class GateWatch {
   }
 
  private:
+  /// Nobody takes phases any more, so no call may wait for a place.
+  void stop() {
+    Ordered yes = Ordered::Yes;
+    if (programs::is_dead(member_.page->keeper_pid)) member_.page->ordering.compare_exchange_strong(yes, Ordered::No);
+    open_all(member_);
+  }
+
   const Membership& member_;
   PhaseLine& line_;
   std::uint64_t seen_go_ = 0;
@@ -138,14 +145,16 @@ void complete(const Membership& member) {
   programs::raise(member.slot->line.complete, present.number);
 }
 
-/// With the lock. False where nothing is ordered any more.
+/// With the lock. False where nothing is ordered any more, or after the longest hold.
 bool wait_for_place(const Membership& member, std::uint64_t number) {
-  PhaseLine& line = member.slot->line;
-  if (number - line.noticed < programs::most_phases) return true;
+  const PhaseLine& line = member.slot->line;
+  const auto has_place = [&] { return number < line.noticed + programs::most_phases; };
+  if (has_place()) return true;
   complete(member);
   tell_scheduler(member);
-  while (number - line.noticed >= programs::most_phases) {
-    if (!is_ordered(member)) return false;
+  const std::uint64_t begin_ns = now_ns();
+  while (!has_place()) {
+    if (!is_ordered(member) || now_ns() - begin_ns >= member.page->longest_hold_ns) return false;
     sleep_ns(place_nap_ns);
   }
   return true;

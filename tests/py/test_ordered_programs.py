@@ -330,6 +330,7 @@ def test_a_process_ends_though_its_gates_are_shut(program, page):
     program.ask("launch kernel 2")
     program.end()
     assert program.process.returncode == 0
+    assert slot(page)["owner"] == 0  # nobody waits for its marks
 
 
 @pytest.mark.parametrize("way", ["unorder", "page keeper_pid 999999999"])
@@ -339,6 +340,17 @@ def test_gates_open_where_nobody_is_there_to_open_them(program, page, way):
     until(lambda: slot(page)["complete"] == 2)
     page.tell(way)
     assert program.read() == "bytes 1"
+
+
+@pytest.mark.parametrize("way", ["unorder", "page keeper_pid 999999999", "page longest_hold_ns 1000000"])
+def test_calls_do_not_wait_for_ever_for_places_that_nobody_gives_back(machine, page, way):
+    program = with_legacy_stream(machine, page)
+    page.tell("order 2000 0")
+    program.send("put sync 3 600000")
+    until(lambda: slot(page)["complete"] > 0)
+    page.tell(way)
+    assert program.read() == "ok"
+    assert program.ask("get sync 600000") == "bytes 3"
 
 
 def test_gates_open_where_the_keeper_was_killed(program, page):

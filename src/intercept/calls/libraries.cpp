@@ -91,7 +91,7 @@ CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
   const Membership* member = this_member();
   if (member == nullptr) return call(real.cuLibraryEnumerateKernels, kernels, count, library);
-  if (makes_workers(member) && image_of(library) != nullptr) {
+  if (makes_workers(member) && kernels != nullptr && image_of(library) != nullptr) {
     return enumerate_originals(real.cuLibraryGetKernelCount, real.cuLibraryEnumerateKernels, real.cuKernelGetName,
                                library, [&](CUkernel kernel) {
                                  remember_kernel(kernel);
@@ -113,7 +113,7 @@ CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
-  if (!makes_workers(this_member()) || image_of(module) == nullptr) {
+  if (!makes_workers(this_member()) || functions == nullptr || image_of(module) == nullptr) {
     return call(real.cuModuleEnumerateFunctions, functions, count, module);
   }
   return enumerate_originals(real.cuModuleGetFunctionCount, real.cuModuleEnumerateFunctions, real.cuFuncGetName, module,

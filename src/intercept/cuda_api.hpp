@@ -6,4 +6,5 @@
 #define __CUDA_API_VERSION_INTERNAL
 #pragma GCC visibility push(default)
 #include <cuda.h>
+extern "C" CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext context);  // of CUDA 13; older headers do not have it
 #pragma GCC visibility pop

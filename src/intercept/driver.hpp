@@ -15,7 +15,8 @@
   F(cuStreamBeginCapture) F(cuStreamBeginCapture_ptsz) F(cuStreamBeginCapture_v2) F(cuStreamBeginCapture_v2_ptsz)  \
   F(cuStreamBeginCaptureToGraph) F(cuStreamBeginCaptureToGraph_ptsz)                                               \
   F(cuStreamEndCapture) F(cuStreamEndCapture_ptsz)                                                                 \
-  F(cuStreamSynchronize) F(cuStreamSynchronize_ptsz) F(cuStreamQuery) F(cuStreamQuery_ptsz) F(cuCtxSynchronize)    \
+  F(cuStreamSynchronize) F(cuStreamSynchronize_ptsz) F(cuStreamQuery) F(cuStreamQuery_ptsz)                        \
+  F(cuCtxSynchronize) F(cuCtxSynchronize_v2)                                                                       \
   F(cuEventRecord) F(cuEventRecord_ptsz) F(cuEventRecordWithFlags) F(cuEventRecordWithFlags_ptsz)                  \
   F(cuEventQuery) F(cuEventSynchronize)                                                                            \
   F(cuLibraryGetKernel) F(cuLibraryEnumerateKernels) F(cuLibraryGetKernelCount)                                    \

@@ -44,7 +44,7 @@ const Meaning meanings[] = {
     GPUSHARE_BOTH("cuStreamSynchronize", 0, cuStreamSynchronize),
     GPUSHARE_BOTH("cuStreamQuery", 0, cuStreamQuery),
     GPUSHARE_SAME("cuCtxSynchronize", 0, cuCtxSynchronize),
-    {"cuCtxSynchronize", 13000, nullptr, nullptr},  // it takes a context from then on, and stays the driver's
+    GPUSHARE_SAME("cuCtxSynchronize", 13000, cuCtxSynchronize_v2),
     GPUSHARE_BOTH("cuEventRecord", 0, cuEventRecord),
     GPUSHARE_BOTH("cuEventRecordWithFlags", 0, cuEventRecordWithFlags),
     GPUSHARE_SAME("cuEventQuery", 0, cuEventQuery),

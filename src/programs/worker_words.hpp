@@ -10,8 +10,8 @@
 
 namespace gpushare::programs {
 
-/// As many workers as have room. A chunk has 16 tasks at most, and fewer where a launch says so by its own guide.
-constexpr WorkerOrder all_workers{.quota = 0xffff, .chunk = 16};
+/// As many workers as have room. A chunk has 128 tasks at most, and fewer where a launch says so by its own guide.
+constexpr WorkerOrder all_workers{.quota = 0xffff, .chunk = 128};
 
 inline bool may_workers_go(const WorkerWords& words) { return (words.go.load(std::memory_order_acquire) & 1) != 0; }
 

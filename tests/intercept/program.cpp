@@ -317,12 +317,19 @@ class Program {
     return "ok";
   }
 
+  /// As a CUDA runtime of version 13 does for cudaDeviceSynchronize.
+  static std::string sync_context_of_cuda_13() {
+    const auto synchronize = found_function<CUresult (*)(CUcontext)>("cuCtxSynchronize", false);
+    return CHECK(synchronize(nullptr)), std::string("ok");
+  }
+
   const std::map<std::string, std::function<std::string(std::istringstream&)>> commands_ = {
       {"init", [this](auto&) { return init(); }},
       {"launch", [this](auto& words) { return launch(words); }},
       {"value", [this](auto&) { return "value " + std::to_string(own_->value()); }},
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
       {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
+      {"sync_context_13", [](auto&) { return sync_context_of_cuda_13(); }},
       {"query", [this](auto&) { return CHECK(cu(cuStreamQuery)(own_->stream)), std::string("ok"); }},
       {"sync_event", [this](auto&) { return behind_event(cu(cuEventSynchronize)); }},
       {"query_event", [this](auto&) { return behind_event(cu(cuEventQuery)); }},

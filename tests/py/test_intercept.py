@@ -145,7 +145,7 @@ def test_a_stream_is_marked_once_a_millisecond_of_predicted_work(program, page):
     wait_until(lambda: page.process_slot()["streams"][0] == [1_500_000, 1_200_000])
 
 
-@pytest.mark.parametrize("way", ["sync", "sync_context", "query"])
+@pytest.mark.parametrize("way", ["sync", "sync_context", "sync_context_13", "query"])
 def test_what_a_program_has_waited_for_has_ended(program, page, way):
     page.tell("predict 300000 step")
     program.ask("launch kernel 2")

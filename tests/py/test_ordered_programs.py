@@ -247,7 +247,7 @@ def test_a_stream_behind_a_gate_is_not_done(program, page):
     until(lambda: program.ask("is_done") == DONE)
 
 
-@pytest.mark.parametrize("way", ["sync", "sync_context", "sync_event"])
+@pytest.mark.parametrize("way", ["sync", "sync_context", "sync_context_13", "sync_event"])
 def test_what_waits_completes_a_task_and_returns_at_its_end(program, page, way):
     program.ask("launch kernel 1 20")
     program.send(way)

@@ -18,6 +18,7 @@ from gpushare._core import CudaError, InvalidInput, PolicyError
 from gpushare.cli.completion import names
 from gpushare.cli.output import duration, remark
 from gpushare.cli.tables.programs import show_report
+from gpushare.daemon.served_devices import VISIBLE
 from gpushare.printable import printable
 from gpushare.programs.attachment import Attachment, with_share
 from gpushare.programs.coverage import Coverage
@@ -57,6 +58,7 @@ OF_SIGNAL = 128
     help="Ordering of copies and launches of a server to start, such as cumas.  [default: arrival]",
     shell_complete=names.ordering,
 )
+@click.option("--all-gpus", is_flag=True, help="Leave it all GPUs; it is scheduled with the programs of one of them.")
 @click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
               help="Longest wait of a launch; then it proceeds.")  # fmt: skip
 @click.option("--workers", is_flag=True, help="Make long kernels preemptible where there is PTX.")
@@ -102,6 +104,8 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
     coverage: list[Coverage] = []
     try:
         variables = with_share(attachment.environment, choices["sms"])
+        if choices["all_gpus"]:
+            variables.pop(VISIBLE, None)
         ended = run_program(
             command, page, lambda pid: coverage.append(Coverage(pid)), lambda: coverage[0].look(), variables
         )

@@ -57,15 +57,17 @@ CUresult waited_for_event(CUevent event, decltype(real.cuEventSynchronize) wait)
   return result;
 }
 
-CUresult waited_for_context() {
+/// `wait` waits for this context; nullptr: for the current one.
+template <class Wait>
+CUresult waited_for_context(CUcontext context, const Wait& wait) {
   complete_task();
   const Membership* member = this_member();
-  CUcontext context = nullptr;
-  if (member == nullptr || call(real.cuCtxGetCurrent, &context) != CUDA_SUCCESS) return call(real.cuCtxSynchronize);
+  if (member == nullptr) return wait();
+  if (context == nullptr && call(real.cuCtxGetCurrent, &context) != CUDA_SUCCESS) return wait();
   std::array<std::uint64_t, programs::most_streams> launched{};
   const std::size_t count = words_in_use(*member);
   for (std::size_t index = 0; index < count; ++index) launched[index] = all_words()[index].progress->launched;
-  const CUresult result = call(real.cuCtxSynchronize);
+  const CUresult result = wait();
   if (result != CUDA_SUCCESS) return result;
   for (std::size_t index = 0; index < count; ++index) {
     StreamWords& words = all_words()[index];
@@ -118,7 +120,13 @@ CUresult cuEventSynchronize(CUevent event) {
 }
 
 CUresult cuCtxSynchronize() {
-  return waiting([] { return waited_for_context(); });
+  return waiting([] { return waited_for_context(nullptr, [] { return call(real.cuCtxSynchronize); }); });
+}
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  const auto wait = [=] {  // older drivers have the other one alone
+    return real.cuCtxSynchronize_v2 != nullptr ? real.cuCtxSynchronize_v2(context) : call(real.cuCtxSynchronize);
+  };
+  return waiting([=] { return waited_for_context(context, wait); });
 }
 
 }  // extern "C"

@@ -24,14 +24,15 @@ using programs::LaunchShape;
 constexpr std::uint64_t ns_for_a_round = 500'000;
 constexpr std::uint64_t most_rounds = 64;
 constexpr std::uint32_t most_parameters = 512;
-/// Predicted time of a worker between two looks at its order, which lies in host memory.
-constexpr std::uint64_t ns_for_a_claim = 16'000;
+/// Predicted time of a worker between two looks at its order. That lies in host memory, and thousands of workers that
+/// look every 16 us make kernels a third slower.
+constexpr std::uint64_t ns_for_a_claim = 100'000;
 constexpr std::uint64_t most_tasks_of_a_claim = programs::all_workers.chunk;
 
 /// So many launches as workers are timed; they are compared with the one or two before, when times became known. Other
 /// programs may make kernels slower, and a kernel that takes little longer is better evicted than not.
 constexpr std::uint32_t timed_launches = 4;
-constexpr std::uint64_t most_times_as_long = 2;
+constexpr std::uint64_t most_percent_as_workers = 125;
 
 /// The shortest measured times, as workers and not; 0: none.
 struct MeasuredTimes {
@@ -40,7 +41,7 @@ struct MeasuredTimes {
   std::uint32_t of_workers = 0;
 
   bool are_slower_as_workers() const {
-    return of_workers >= timed_launches && whole_ns > 0 && workers_ns > most_times_as_long * whole_ns;
+    return of_workers >= timed_launches && whole_ns > 0 && 100 * workers_ns > most_percent_as_workers * whole_ns;
   }
 };
 
@@ -162,7 +163,7 @@ class ArgumentPointers {
   std::uint32_t count_ = 0;
 };
 
-/// A claim takes (tasks left >> guide) at most: some microseconds of work in the beginning, and less towards the end.
+/// A claim takes (tasks left >> guide) at most: ns_for_a_claim of work in the beginning, and less towards the end.
 std::uint32_t guide_for(std::uint64_t tasks, std::uint64_t workers, std::uint64_t predicted_ns) {
   const std::uint64_t ns_for_a_task = std::max<std::uint64_t>(predicted_ns * workers / tasks, 1);
   const std::uint64_t most = std::clamp<std::uint64_t>(ns_for_a_claim / ns_for_a_task, 1, most_tasks_of_a_claim);

@@ -120,9 +120,14 @@ with gs.Session("cuda:1", "fifo") as session:
         pass
     else:
         raise SystemExit("no error")
-check_a_new_session()
+try:
+    with gs.Session("cuda:0", "fifo"):
+        raise SystemExit("no error on the first")
+except gs.CudaError as error:
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in str(error), error
 """
 
 
-def test_the_first_goes_on_where_a_kernel_faults_on_the_second(in_a_process, prelude):
+@pytest.mark.real_gpu("a device of the stand-in fails by itself")
+def test_after_a_fault_on_the_second_the_driver_refuses_the_first_too(in_a_process, prelude):
     in_a_process(prelude + LOST)

@@ -227,6 +227,14 @@ CUresult cuCtxSynchronize() {
                            [](Gpu& gpu, Machine::Lock& lock) { lock.wait_until(gpu, [&] { return gpu.is_idle(); }); });
 }
 
+__attribute__((visibility("default"))) CUresult cuCtxSynchronize_v2(CUcontext context) {
+  return answer_locked("cuCtxSynchronize", [&](Machine& all, Machine::Lock& lock) {
+    Gpu& gpu = context != nullptr ? all.context(context)->gpu : current_context()->gpu;
+    gpu.expect_healthy();
+    lock.wait_until(gpu, [&] { return gpu.is_idle(); });
+  });
+}
+
 CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   return answer_in_context(__func__, [&](Gpu&, Machine::Lock&) {
     *least = 0;

@@ -15,10 +15,16 @@ void* own_library() {
   return dlopen(found.dli_fname, RTLD_NOW | RTLD_NOLOAD);
 }
 
-/// The newest version there is of it.
-void* newest(const std::string& name, const char* flavour) {
+/// Of the functions here, this one alone has other parameters than programs of an older CUDA know.
+bool is_too_new(const std::string& name, const std::string& suffix, int cuda_version) {
+  return name == "cuCtxSynchronize" && suffix == "_v2" && cuda_version < 13000;
+}
+
+/// The newest version of it that programs of this version of CUDA may know.
+void* newest(const std::string& name, const char* flavour, int cuda_version) {
   static void* const library = own_library();
   for (const char* version : {"_v3", "_v2", ""}) {
+    if (is_too_new(name, version, cuda_version)) continue;
     if (void* found = dlsym(library, (name + version + flavour).c_str())) return found;
   }
   return nullptr;
@@ -39,14 +45,14 @@ using namespace gpushare::stand_in;
 
 extern "C" {
 
-CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t flags,
+CUresult cuGetProcAddress(const char* name, void** function, int version, cuuint64_t flags,
                           CUdriverProcAddressQueryResult* status) {
   *function = nullptr;
   if ((flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0) {
-    *function = newest(name, "_ptsz");
-    if (*function == nullptr) *function = newest(name, "_ptds");
+    *function = newest(name, "_ptsz", version);
+    if (*function == nullptr) *function = newest(name, "_ptds", version);
   }
-  if (*function == nullptr) *function = newest(name, "");
+  if (*function == nullptr) *function = newest(name, "", version);
   const bool is_found = *function != nullptr;
   if (status != nullptr) *status = is_found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
   return is_found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

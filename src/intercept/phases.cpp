@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "intercept/forks.hpp"
@@ -98,6 +99,25 @@ bool start_watching(const Membership& member) {
   if (is_started) pthread_detach(thread);
   is_watched = is_started;
   return is_started;
+}
+
+bool ends_all_work(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void give_up(const Membership& member, const char* why, CUresult result) {
@@ -244,6 +264,17 @@ void complete_task(const Membership& member) {
   if (present.number == 0 || member.slot->line.complete >= present.number) return;
   complete(member);
   tell_scheduler(member);
+}
+
+void note_result(const Membership& member, CUresult result) {
+  if (!ends_all_work(result) || !is_ordered(member)) return;
+  const std::lock_guard lock(issuing);
+  PhaseLine& line = member.slot->line;
+  const std::uint64_t begun = line.begun;
+  for (std::uint64_t number = begun - std::min(begun, programs::most_phases - 1); number <= begun; ++number) {
+    Phase& phase = line.at(number);
+    if (phase.number == number) programs::raise(phase.ended, phase.calls);
+  }
 }
 
 void keep_task_open(const Membership& member) {

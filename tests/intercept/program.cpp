@@ -6,6 +6,7 @@
 //   sync, sync_context, query: wait for the stream                sync_event, query_event: for all but a last launch
 //   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
 //   capture_beside COUNT      captures 5 launches while another thread makes so many
+//   launch_fault              a kernel that writes to no memory
 //   put_beside VALUE          a copy that later ones of another stream overtake; says the values among its bytes
 //   put HOW VALUE BYTES       get HOW BYTES             got: the values among the bytes of the last `get`
 //   put_wrong HOW             where there is no memory  record, is_recorded: an event, and the driver's answer about it
@@ -189,6 +190,11 @@ class Program {
     return copies().got();
   }
 
+  std::string launch_fault() {
+    kernels_->launch_often("kernel", Worker(own_->stream, 0), 1, 1);
+    return "ok";
+  }
+
   std::string put_wrong(std::istringstream& words) {
     std::string how;
     words >> how;
@@ -327,6 +333,7 @@ class Program {
       {"init", [this](auto&) { return init(); }},
       {"launch", [this](auto& words) { return launch(words); }},
       {"value", [this](auto&) { return "value " + std::to_string(own_->value()); }},
+      {"launch_fault", [this](auto&) { return launch_fault(); }},
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
       {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
       {"sync_context_13", [](auto&) { return sync_context_of_cuda_13(); }},

@@ -342,6 +342,14 @@ def test_gates_open_where_nobody_is_there_to_open_them(program, page, way):
     assert program.read() == "bytes 1"
 
 
+def test_all_phases_have_ended_where_a_kernel_has_failed(program, page):
+    program.ask("launch_fault")
+    program.ask("put async 1 1000")
+    page.tell("go 1000000")
+    assert program.ask("sync").startswith("failed")
+    assert [each["ended"] for each in slot(page)["phases"]] == [each["calls"] for each in slot(page)["phases"]]
+
+
 @pytest.mark.parametrize("way", ["unorder", "page keeper_pid 999999999", "page longest_hold_ns 1000000"])
 def test_calls_do_not_wait_for_ever_for_places_that_nobody_gives_back(machine, page, way):
     program = with_legacy_stream(machine, page)

@@ -143,6 +143,7 @@ CUresult to_host(const AskedCopy& copy, const Direct& direct) {
     const WaitMark noted(member);
     result = direct();
   }
+  note_result(*member, result);
   read_samples(*member);
   return result;
 }

@@ -2,12 +2,12 @@
 #include "intercept/phases.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <mutex>
 
 #include "intercept/forks.hpp"
+#include "intercept/own_thread.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/waiting.hpp"
 #include "programs/process_state.hpp"
@@ -86,19 +86,11 @@ void* watch(void* given) {
   return nullptr;
 }
 
-/// By a thread that takes no signals of the program's. Where there can be none, nothing is ordered.
+/// Where there can be none, nothing is ordered.
 bool start_watching(const Membership& member) {
   if (is_watched.exchange(true)) return true;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  const bool is_started = pthread_create(&thread, nullptr, watch, const_cast<Membership*>(&member)) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (is_started) pthread_detach(thread);
-  is_watched = is_started;
-  return is_started;
+  is_watched = is_started(watch, member);
+  return is_watched;
 }
 
 bool ends_all_work(CUresult result) {

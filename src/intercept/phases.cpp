@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "intercept/calls/captures.hpp"
 #include "intercept/forks.hpp"
 #include "intercept/own_thread.hpp"
 #include "intercept/progress.hpp"
@@ -144,8 +145,9 @@ void put_mark(const Membership& member) {
   if (is_of_other_thread) return;  // each call in it has a mark
   const AllowedWhileCapturing allowed;
   const CUdeviceptr ended = on_gpu(member, &phase.ended);
-  const bool is_put =
-      ended != 0 && call(real.cuStreamWriteValue64_v2, present.stream, ended, cuuint64_t{calls}, 0u) == CUDA_SUCCESS;
+  // A stream may have joined a capture: the mark would be a node of the program's graph.
+  const bool is_put = ended != 0 && !is_captured(present.stream) &&
+                      call(real.cuStreamWriteValue64_v2, present.stream, ended, cuuint64_t{calls}, 0u) == CUDA_SUCCESS;
   if (!is_put) programs::raise(phase.ended, calls);
   phase.marked = calls;
 }

@@ -9,6 +9,8 @@ tables, a table being a title, rows by column, and a note.
 """
 
 import json
+import lzma
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +22,14 @@ from typing import Any
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / "docs" / "results" / "data" / "computed"
 RECORDING = "tests/data/gpu_validation/h100.json.xz"
+HELD_OUT = "tests/data/gpu_held_out"
+SIMULATED_WAYS = {
+    "hardware-streams": "fifo",
+    "even:whole_up_to_ns=2e6": "even:whole_up_to_ns=2e6",
+    "mix": "mix",
+    "auto": "auto",
+}
+"""The simulated way that stands for each on a GPU."""
 DEVICES = {
     "srtf": "simulated GTX 480",
     "slate": "simulated Titan Xp",
@@ -57,6 +67,41 @@ def validation() -> dict[str, Any]:
             rows += [{"figure": figure, "way": f"all {len(ways)}" if ways else ""} | numbers, *ways]
     where = run(f"simulated H100 against the recording of {found['date'][:10]}", command)
     return {"run": where, "tables": [{"title": "errors", "rows": rows, "note": ""}]}
+
+
+def held_out_errors() -> dict[str, Any]:
+    """The errors of the simulated H200 in pairs of kernels on which nothing was tuned."""
+    measured, simulated = (runs_of_pairs(f"{HELD_OUT}/{name}.json.xz") for name in ("loops_150ms", "simulated_20ms"))
+    rows = []
+    for way, stands_for_it in SIMULATED_WAYS.items():
+        row: dict[str, Any] = {"way": way, "simulated": stands_for_it}
+        for figure in ("stp", "antt"):
+            ratios = [
+                simulated[pair, stands_for_it][figure] / runs[figure]
+                for (pair, of_way), runs in measured.items()
+                if of_way == way
+            ]
+            errors = sorted(abs(ratio - 1) for ratio in ratios)
+            row["pairs"] = len(errors)
+            row |= {f"{figure} median": statistics.median(errors), f"{figure} p90": errors[len(errors) * 9 // 10]}
+            row[f"{figure} bias"] = statistics.geometric_mean(ratios) - 1
+        rows.append(row)
+    where = run("simulated H200 against an H200", "python docs/generate/recompute.py held-out-errors")
+    return {"run": where, "tables": [{"title": "errors", "rows": rows, "note": ""}]}
+
+
+def runs_of_pairs(path: str) -> dict[tuple[str, str], dict[str, float]]:
+    """The medians over repeats of what ``benchmarks.mix sets`` has stored, by pair and way."""
+    with lzma.open(CHECKOUT / path, "rt") as file:
+        tables = json.load(file)["tables"]
+    (rows,) = (table["rows"] for table in tables if table["title"] == "pairs: every run")
+    found: dict[tuple[str, str], list[dict[str, float]]] = {}
+    for row in rows:
+        found.setdefault((row["kernels"], row["way"]), []).append(row)
+    return {
+        key: {figure: statistics.median(each[figure] for each in runs) for figure in ("stp", "antt")}
+        for key, runs in found.items()
+    }
 
 
 def suite_resources() -> dict[str, Any]:
@@ -108,6 +153,7 @@ def run(device: str, command: str) -> dict[str, str]:
 KNOWN: dict[str, Callable[[], dict[str, Any]]] = {
     **{name: partial(paper, name) for name in DEVICES},
     "validation": validation,
+    "held-out-errors": held_out_errors,
     "suite-resources": suite_resources,
     "predictors": predictors,
 }

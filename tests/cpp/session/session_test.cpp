@@ -93,6 +93,17 @@ TEST(Session, HeldJobAndThoseBehindItWaitForItsRelease) {
   EXPECT_TRUE(trial.session.wait(held, {}));
 }
 
+TEST(Session, TimeInWhichAJobIsHeldIsNoTurnaround) {
+  TrialSession trial;
+  const JobId held = trial.submit(trial.add("a"), 1, 1ms, true);
+  std::this_thread::sleep_for(20ms);
+  const auto released = std::chrono::steady_clock::now();
+  trial.session.release(held);
+  const SessionRecord record = trial.session.finish(patience);
+  EXPECT_GE(record.turnarounds.front(), 1ms);
+  EXPECT_LE(record.turnarounds.front(), std::chrono::steady_clock::now() - released);
+}
+
 TEST(Session, HeldJobsAreReleasedInAnyOrderAndRunInTheirOwn) {
   TrialSession trial;
   const ApplicationId a = trial.add("a");

@@ -74,7 +74,6 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
   OpenStream& stream = streams_.at(application);
   identities_[index(id)] = identity_of(state().application(application).name, stream.submitted++);
   dispatcher_.advance_to(now);
-  stream.time.submitted(dispatcher_.now());
   if (is_held || !stream.unissued.empty()) {
     stream.unissued.push_back({id, is_held});
     ++unissued_;
@@ -86,6 +85,7 @@ OperationId OpenRun::submit(ApplicationId application, Operation operation, Time
 
 void OpenRun::issue(ApplicationId application, OperationId operation) {
   OpenStream& stream = streams_.at(application);
+  stream.time.submitted(dispatcher_.now());
   stream.waiting.push_back(operation);
   ordered_.issue(application, work_->operations[index(operation)]);
   if (stream.waiting.size() > 1) return;
@@ -116,18 +116,15 @@ void OpenRun::issue_released(ApplicationId application) {
 void OpenRun::abandon(OperationId held, Time now) {
   const ApplicationId application = owners_[index(held)];
   std::erase_if(streams_.at(application).unissued, [held](const auto& each) { return each.id == held; });
-  --unissued_;
   dispatcher_.advance_to(now);
-  drop(application, {&held, 1});
+  drop_unissued(held);
   issue_released(application);
 }
 
-/// Returns what was unissued.
-std::vector<OperationId> OpenRun::without_unissued(ApplicationId application) {
-  std::vector<OperationId> taken;
-  for (const UnissuedOperation& each : std::exchange(streams_.at(application).unissued, {})) taken.push_back(each.id);
-  unissued_ -= std::ssize(taken);
-  return taken;
+void OpenRun::drop_unissued(OperationId operation) {
+  --unissued_;
+  --unfinished_;
+  forget(operation);
 }
 
 OperationId OpenRun::take_id() {
@@ -185,9 +182,11 @@ std::vector<OperationId> OpenRun::withdraw(ApplicationId application, Time now) 
   const bool is_first_leaving = !stream.waiting.empty() && gpu_.is_leaving(stream.waiting.front());
   std::vector<OperationId> dropped(stream.waiting.begin() + (is_first_leaving ? 1 : 0), stream.waiting.end());
   stream.waiting.resize(is_first_leaving ? 1 : 0);
-  const std::vector<OperationId> unissued = without_unissued(application);
-  dropped.insert(dropped.end(), unissued.begin(), unissued.end());
   drop(application, dropped);
+  for (const UnissuedOperation& each : std::exchange(stream.unissued, {})) {
+    drop_unissued(each.id);
+    dropped.push_back(each.id);
+  }
   if (!stream.current) end_withdrawn(application);
   return dropped;
 }

@@ -123,7 +123,7 @@ class OpenRun : private OperationSource {
   OperationId take_id();
   void issue(ApplicationId application, OperationId operation);
   void issue_released(ApplicationId application);
-  std::vector<OperationId> without_unissued(ApplicationId application);
+  void drop_unissued(OperationId operation);
   void forget(OperationId operation);
   void drop(ApplicationId application, std::span<const OperationId> operations);
   void start_next(ApplicationId application);

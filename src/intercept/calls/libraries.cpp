@@ -60,7 +60,8 @@ CUresult enumerate_originals(CUresult (*count_all)(unsigned*, Code), CUresult (*
 template <class Code>
 void leave_out_workers(unsigned* count, Code code) {
   const auto* made = makes_workers(this_member()) ? image_of(code) : nullptr;
-  if (made != nullptr) *count -= static_cast<unsigned>(made->kernel_count);
+  // Where there are fewer, the handle was that of code which has gone with its context.
+  if (made != nullptr && made->kernel_count < *count) *count -= static_cast<unsigned>(made->kernel_count);
 }
 
 }  // namespace

@@ -109,6 +109,7 @@ ProcessSlot* taken_slot(ProgramPage& page) {
   // A process that was made without fork() has a copy of its parent's membership.
   if (left == nullptr || left->slot->pid.load() != getpid()) return;
   programs::raise(left->slot->line.go, programs::go_always);
+  left->slot->line.owner = 0;  // or the scheduler would wait for phases whose marks never come
   left->slot->memory_bytes = 0;
   left->slot->streams = 0;  // or the next process with the slot would be credited with this process's work
   left->slot->waiting = 0;
@@ -164,6 +165,7 @@ void release_dead_slots(ProgramPage& page) {
     if (holder == 0 || !programs::is_dead(holder)) continue;
     // This process's pid in between, so that no other process takes the slot before its memory is 0.
     if (!slot.pid.compare_exchange_strong(holder, getpid())) continue;
+    slot.line.owner = 0;
     slot.memory_bytes = 0;
     slot.streams = 0;
     slot.waiting = 0;

@@ -2,11 +2,13 @@
 #include "intercept/phases.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
+#include <algorithm>
 #include <mutex>
 
+#include "intercept/calls/captures.hpp"
 #include "intercept/forks.hpp"
+#include "intercept/own_thread.hpp"
 #include "intercept/progress.hpp"
 #include "intercept/waiting.hpp"
 #include "programs/process_state.hpp"
@@ -52,7 +54,7 @@ class GateWatch {
 
   void look() {
     const bool has_opener = is_ordered(member_) && !programs::is_dead(member_.page->keeper_pid);
-    if (!has_opener) return open_all(member_);
+    if (!has_opener) return stop();
     const std::uint64_t go = line_.go;
     const std::uint64_t begun = line_.begun;
     const std::uint64_t now = now_ns();
@@ -66,6 +68,13 @@ class GateWatch {
   }
 
  private:
+  /// Nobody takes phases any more, so no call may wait for a place.
+  void stop() {
+    Ordered yes = Ordered::Yes;
+    if (programs::is_dead(member_.page->keeper_pid)) member_.page->ordering.compare_exchange_strong(yes, Ordered::No);
+    open_all(member_);
+  }
+
   const Membership& member_;
   PhaseLine& line_;
   std::uint64_t seen_go_ = 0;
@@ -78,19 +87,30 @@ void* watch(void* given) {
   return nullptr;
 }
 
-/// By a thread that takes no signals of the program's. Where there can be none, nothing is ordered.
+/// Where there can be none, nothing is ordered.
 bool start_watching(const Membership& member) {
   if (is_watched.exchange(true)) return true;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  const bool is_started = pthread_create(&thread, nullptr, watch, const_cast<Membership*>(&member)) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (is_started) pthread_detach(thread);
-  is_watched = is_started;
-  return is_started;
+  is_watched = is_started(watch, member);
+  return is_watched;
+}
+
+bool ends_all_work(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void give_up(const Membership& member, const char* why, CUresult result) {
@@ -125,8 +145,9 @@ void put_mark(const Membership& member) {
   if (is_of_other_thread) return;  // each call in it has a mark
   const AllowedWhileCapturing allowed;
   const CUdeviceptr ended = on_gpu(member, &phase.ended);
-  const bool is_put =
-      ended != 0 && call(real.cuStreamWriteValue64_v2, present.stream, ended, cuuint64_t{calls}, 0u) == CUDA_SUCCESS;
+  // A stream may have joined a capture: the mark would be a node of the program's graph.
+  const bool is_put = ended != 0 && !is_captured(present.stream) &&
+                      call(real.cuStreamWriteValue64_v2, present.stream, ended, cuuint64_t{calls}, 0u) == CUDA_SUCCESS;
   if (!is_put) programs::raise(phase.ended, calls);
   phase.marked = calls;
 }
@@ -138,14 +159,16 @@ void complete(const Membership& member) {
   programs::raise(member.slot->line.complete, present.number);
 }
 
-/// With the lock. False where nothing is ordered any more.
+/// With the lock. False where nothing is ordered any more, or after the longest hold.
 bool wait_for_place(const Membership& member, std::uint64_t number) {
-  PhaseLine& line = member.slot->line;
-  if (number - line.noticed < programs::most_phases) return true;
+  const PhaseLine& line = member.slot->line;
+  const auto has_place = [&] { return number < line.noticed + programs::most_phases; };
+  if (has_place()) return true;
   complete(member);
   tell_scheduler(member);
-  while (number - line.noticed >= programs::most_phases) {
-    if (!is_ordered(member)) return false;
+  const std::uint64_t begin_ns = now_ns();
+  while (!has_place()) {
+    if (!is_ordered(member) || now_ns() - begin_ns >= member.page->longest_hold_ns) return false;
     sleep_ns(place_nap_ns);
   }
   return true;
@@ -235,6 +258,17 @@ void complete_task(const Membership& member) {
   if (present.number == 0 || member.slot->line.complete >= present.number) return;
   complete(member);
   tell_scheduler(member);
+}
+
+void note_result(const Membership& member, CUresult result) {
+  if (!ends_all_work(result) || !is_ordered(member)) return;
+  const std::lock_guard lock(issuing);
+  PhaseLine& line = member.slot->line;
+  const std::uint64_t begun = line.begun;
+  for (std::uint64_t number = begun - std::min(begun, programs::most_phases - 1); number <= begun; ++number) {
+    Phase& phase = line.at(number);
+    if (phase.number == number) programs::raise(phase.ended, phase.calls);
+  }
 }
 
 void keep_task_open(const Membership& member) {

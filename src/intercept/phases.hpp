@@ -57,6 +57,10 @@ inline void complete_task() {
     complete_task(*member);
 }
 
+/// A call has this result; not while a PhaseCall exists. Where a kernel has failed, the GPU does nothing more for this
+/// process, and no mark comes: its phases have ended. Else other programs would wait for them.
+void note_result(const Membership& member, CUresult result);
+
 /// The process is still at it, though it issues nothing.
 void keep_task_open(const Membership& member);
 

@@ -3,7 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 
@@ -14,30 +16,39 @@
 
 namespace gpushare::intercept {
 
-/// Begins each block.
-struct StagingBlock {
-  alignas(64) std::atomic<std::uint64_t> ended;  ///< copies from it that have ended; the GPU writes it
-  std::uint64_t issued;                          ///< copies from it
-  std::uint64_t handed_out;                      ///< parts of it, for copies
-  CUdeviceptr on_device;
-  std::size_t filled;  ///< bytes, of all
-
-  bool is_free() const { return handed_out == issued && ended.load(std::memory_order_acquire) == issued; }
-};
-
 namespace {
 
-static_assert(sizeof(StagingBlock) <= 64);
+/// In front of each copy's bytes. A word for each, as copies in several streams end in any order.
+struct Part {
+  alignas(64) std::atomic<std::uint64_t> has_ended;  ///< the GPU writes it, behind the copy
+  std::size_t bytes;                                 ///< with this
+};
+static_assert(sizeof(Part) == 64);
+
+struct StagingBlock {
+  std::byte* memory = nullptr;
+  CUdeviceptr on_device = 0;
+  std::size_t filled = 0;  ///< bytes, from the first
+  std::size_t ended = 0;   ///< of these, so many in front of the first copy that has not
+
+  bool is_free() {
+    while (ended < filled) {
+      const auto& part = *reinterpret_cast<const Part*>(memory + ended);
+      if (part.has_ended.load(std::memory_order_acquire) == 0) return false;
+      ended += part.bytes;
+    }
+    return true;
+  }
+};
 
 constexpr std::size_t block_bytes = 4 << 20;
 constexpr std::size_t most_blocks = 256;
 constexpr std::size_t huge_page = 2 << 20;
-constexpr std::size_t alignment = 64;
 constexpr std::uint64_t block_nap_ns = 20'000;
 /// The interval at which a wait asks the driver whether copies still come to their end.
 constexpr int naps_between_questions = 500;
 
-std::array<StagingBlock*, most_blocks> blocks;
+std::array<StagingBlock, most_blocks> blocks;
 std::size_t block_count = 0;
 StagingBlock* filling = nullptr;
 Lock staging_lock;
@@ -64,33 +75,30 @@ void* mapped_block() {
   return begin + before;
 }
 
-StagingBlock* new_block() {
+bool make_block(StagingBlock& block) {
   void* memory = mapped_block();
-  if (memory == nullptr) return nullptr;
+  if (memory == nullptr) return false;
   const AllowedWhileCapturing allowed;
   CUdeviceptr on_device = 0;
   constexpr unsigned flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
   if (call(real.cuMemHostRegister_v2, memory, block_bytes, flags) != CUDA_SUCCESS ||
       call(real.cuMemHostGetDevicePointer_v2, &on_device, memory, 0u) != CUDA_SUCCESS) {
     munmap(memory, block_bytes);
-    return nullptr;
+    return false;
   }
-  auto* block = static_cast<StagingBlock*>(memory);
-  block->on_device = on_device;
-  return block;
+  block = {.memory = static_cast<std::byte*>(memory), .on_device = on_device};
+  return true;
 }
 
 /// With the lock. nullptr where there are as many as there may be.
 StagingBlock* another_block() {
-  if (block_count >= blocks_allowed()) return nullptr;
-  StagingBlock* made = new_block();
-  if (made != nullptr) blocks[block_count++] = made;
-  return made;
+  if (block_count >= blocks_allowed() || !make_block(blocks[block_count])) return nullptr;
+  return &blocks[block_count++];
 }
 
 StagingBlock* free_block() {
   for (std::size_t index = 0; index < block_count; ++index) {
-    if (blocks[index] != filling && blocks[index]->is_free()) return blocks[index];
+    if (&blocks[index] != filling && blocks[index].is_free()) return &blocks[index];
   }
   return another_block();
 }
@@ -98,7 +106,7 @@ StagingBlock* free_block() {
 std::size_t free_bytes() {
   std::size_t bytes = filling != nullptr ? block_bytes - filling->filled : 0;
   for (std::size_t index = 0; index < block_count; ++index) {
-    if (blocks[index] != filling && blocks[index]->is_free()) bytes += most_staged_bytes;
+    if (&blocks[index] != filling && blocks[index].is_free()) bytes += most_staged_bytes;
   }
   return bytes;
 }
@@ -131,26 +139,27 @@ void prepare_staging(const Membership& member, std::size_t bytes) {
 
 Staged stage(const Membership& member, std::size_t bytes, CUstream stream) {
   const std::lock_guard lock(staging_lock);
-  const std::size_t taken = (bytes + alignment - 1) / alignment * alignment;
+  const std::size_t taken = sizeof(Part) + (bytes + sizeof(Part) - 1) / sizeof(Part) * sizeof(Part);
   if (filling == nullptr || filling->filled + taken > block_bytes) {
     filling = nullptr;
     filling = awaited_block(member, stream);
     if (filling == nullptr) return {};
-    filling->filled = sizeof(StagingBlock);
+    filling->filled = filling->ended = 0;
   }
-  const Staged staged{.bytes = reinterpret_cast<std::byte*>(filling) + filling->filled, .block = filling};
+  auto& part = *reinterpret_cast<Part*>(filling->memory + filling->filled);
+  part.has_ended = 0;
+  part.bytes = taken;
+  const CUdeviceptr ended = filling->on_device + filling->filled + offsetof(Part, has_ended);
   filling->filled += taken;
-  ++filling->handed_out;
-  return staged;
+  return {.bytes = reinterpret_cast<std::byte*>(&part) + sizeof(Part), .ended = ended};
 }
 
+/// Without the lock: a thread that has it may wait for this.
 void staged_copy_is_issued(const Staged& staged, CUstream stream) {
-  const std::lock_guard lock(staging_lock);
-  StagingBlock& block = *staged.block;
   const AllowedWhileCapturing allowed;
-  const CUresult marked = call(real.cuStreamWriteValue64_v2, stream, block.on_device, cuuint64_t{++block.issued}, 0u);
+  const CUresult marked = call(real.cuStreamWriteValue64_v2, stream, staged.ended, cuuint64_t{1}, 0u);
   // The stream has failed, and reads nothing any more.
-  if (marked != CUDA_SUCCESS) programs::raise(block.ended, block.issued);
+  if (marked != CUDA_SUCCESS) reinterpret_cast<Part*>(staged.bytes - sizeof(Part))->has_ended = 1;
 }
 
 /// The driver may still write the old blocks, so they are not used again.

@@ -10,12 +10,10 @@
 
 namespace gpushare::intercept {
 
-struct StagingBlock;
-
 /// Bytes for one copy.
 struct Staged {
   std::byte* bytes = nullptr;  ///< none: there can be no more
-  StagingBlock* block = nullptr;
+  CUdeviceptr ended = 0;       ///< the word in which the copy's end is noted
 };
 
 /// What a copy takes at most.

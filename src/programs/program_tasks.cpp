@@ -105,6 +105,7 @@ void ProgramTasks::take_complete(std::size_t process, std::uint64_t now_ns, std:
   // A process opens its gates where it finds nobody to do so.
   std::uint64_t go = line.go.load();
   if (go >= go_always) line.go.compare_exchange_strong(go, begun);
+  if (begun < seen.taken) seen.taken = 0;  // another program in the same process, by exec
   if (begun - seen.taken > most_phases) seen.taken = begun;
   std::uint64_t complete = std::clamp(line.complete.load(), seen.taken, begun);
   if (now_ns - line.changed_ns.load() >= patience_ns) complete = begun;

@@ -74,7 +74,8 @@ void dump(std::ostringstream& out, const ProcessSlot& slot) {
   for (std::uint32_t index = 0; index < slot.streams; ++index) {
     out << (index > 0 ? ", " : "") << slot.progress[index].stopped;
   }
-  out << "], \"go\": " << slot.line.go << ", \"complete\": " << slot.line.complete << ", \"phases\": [";
+  out << "], \"owner\": " << slot.line.owner << ", \"go\": " << slot.line.go << ", \"complete\": " << slot.line.complete
+      << ", \"phases\": [";
   for (std::uint64_t number = 1; number <= slot.line.begun; ++number) {
     const Phase& phase = slot.line.at(number);
     if (phase.number != number) continue;

@@ -6,6 +6,8 @@
 //   sync, sync_context, query: wait for the stream                sync_event, query_event: for all but a last launch
 //   capture HOW COUNT         graph COUNT                    spoil: asks for memory while it captures
 //   capture_beside COUNT      captures 5 launches while another thread makes so many
+//   launch_fault              a kernel that writes to no memory
+//   put_beside VALUE          a copy that later ones of another stream overtake; says the values among its bytes
 //   put HOW VALUE BYTES       get HOW BYTES             got: the values among the bytes of the last `get`
 //   put_wrong HOW             where there is no memory  record, is_recorded: an event, and the driver's answer about it
 //   call_back NAME            when the stream comes to it          called: the names so far
@@ -163,6 +165,36 @@ class Program {
     return "ok";
   }
 
+  /// In the stream, held up by a word, while later copies in another stream begin and end.
+  std::string put_beside(std::istringstream& words) {
+    unsigned value = 0;
+    words >> value;
+    constexpr std::size_t bytes = 1'000'000;
+    constexpr std::size_t bytes_beside = 4'000'000;
+    void* word = nullptr;
+    CUdeviceptr on_device = 0;
+    CHECK(cu(cuMemHostAlloc)(&word, sizeof(unsigned), CU_MEMHOSTALLOC_DEVICEMAP));
+    *static_cast<volatile unsigned*>(word) = 0;
+    CHECK(cu(cuMemHostGetDevicePointer)(&on_device, word, 0));
+    const Worker other;
+    Copies beside(other.stream);
+    CHECK(cu(cuStreamWaitValue32)(own_->stream, on_device, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    CHECK(copies().put("async", static_cast<unsigned char>(value), bytes, copies().device()));
+    CHECK(beside.put("async", static_cast<unsigned char>(value + 1), bytes, beside.device()));
+    for (int turn = 0; turn < 3; ++turn) {
+      CHECK(beside.put("async", static_cast<unsigned char>(value + 1), bytes_beside, beside.device()));
+      CHECK(cu(cuStreamSynchronize)(other.stream));
+    }
+    *static_cast<volatile unsigned*>(word) = 1;
+    CHECK(copies().get("async", bytes, copies().device()));
+    return copies().got();
+  }
+
+  std::string launch_fault() {
+    kernels_->launch_often("kernel", Worker(own_->stream, 0), 1, 1);
+    return "ok";
+  }
+
   std::string put_wrong(std::istringstream& words) {
     std::string how;
     words >> how;
@@ -301,6 +333,7 @@ class Program {
       {"init", [this](auto&) { return init(); }},
       {"launch", [this](auto& words) { return launch(words); }},
       {"value", [this](auto&) { return "value " + std::to_string(own_->value()); }},
+      {"launch_fault", [this](auto&) { return launch_fault(); }},
       {"sync", [this](auto&) { return CHECK(cu(cuStreamSynchronize)(own_->stream)), std::string("ok"); }},
       {"sync_context", [](auto&) { return CHECK(cu(cuCtxSynchronize)()), std::string("ok"); }},
       {"sync_context_13", [](auto&) { return sync_context_of_cuda_13(); }},
@@ -317,6 +350,7 @@ class Program {
       {"info", [this](auto&) { return info(); }},
       {"exit_by", [](auto& words) { return exit_by(words); }},
       {"put", [this](auto& words) { return put(words); }},
+      {"put_beside", [this](auto& words) { return put_beside(words); }},
       {"put_wrong", [this](auto& words) { return put_wrong(words); }},
       {"get", [this](auto& words) { return get(words); }},
       {"got", [this](auto&) { return copies().got(); }},

@@ -176,6 +176,15 @@ def test_copies_beyond_the_memory_for_them_wait_for_earlier_ones(machine, page):
     assert program.ask("get sync 20000000") == "bytes 3"
 
 
+def test_a_copy_that_others_overtake_keeps_its_bytes(machine, page):
+    program = with_legacy_stream(machine, page, GPUSHARE_STAGING_BYTES=str(8 << 20))
+    page.tell("order 0 0")
+    program.send("put_beside 3")
+    until(lambda: slot(page)["phases"])
+    page.tell("go 1000000")
+    assert program.read() == "bytes 3"
+
+
 def test_more_phases_than_there_are_places_wait_for_earlier_ones(machine, page):
     program = with_legacy_stream(machine, page)
     page.tell("order 1000 0")
@@ -321,6 +330,7 @@ def test_a_process_ends_though_its_gates_are_shut(program, page):
     program.ask("launch kernel 2")
     program.end()
     assert program.process.returncode == 0
+    assert slot(page)["owner"] == 0  # nobody waits for its marks
 
 
 @pytest.mark.parametrize("way", ["unorder", "page keeper_pid 999999999"])
@@ -330,6 +340,25 @@ def test_gates_open_where_nobody_is_there_to_open_them(program, page, way):
     until(lambda: slot(page)["complete"] == 2)
     page.tell(way)
     assert program.read() == "bytes 1"
+
+
+def test_all_phases_have_ended_where_a_kernel_has_failed(program, page):
+    program.ask("launch_fault")
+    program.ask("put async 1 1000")
+    page.tell("go 1000000")
+    assert program.ask("sync").startswith("failed")
+    assert [each["ended"] for each in slot(page)["phases"]] == [each["calls"] for each in slot(page)["phases"]]
+
+
+@pytest.mark.parametrize("way", ["unorder", "page keeper_pid 999999999", "page longest_hold_ns 1000000"])
+def test_calls_do_not_wait_for_ever_for_places_that_nobody_gives_back(machine, page, way):
+    program = with_legacy_stream(machine, page)
+    page.tell("order 2000 0")
+    program.send("put sync 3 600000")
+    until(lambda: slot(page)["complete"] > 0)
+    page.tell(way)
+    assert program.read() == "ok"
+    assert program.ask("get sync 600000") == "bytes 3"
 
 
 def test_gates_open_where_the_keeper_was_killed(program, page):

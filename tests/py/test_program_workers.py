@@ -128,6 +128,14 @@ def test_an_image_whose_ptx_is_not_what_the_driver_would_run_stays_as_it_is(prog
     assert reason in remark
 
 
+def test_a_file_that_is_cut_off_is_left_to_the_driver(programs, page):
+    image = fat_binary(entry(ALL), entry(bytes(1 << 20), kind=ELF))
+    program = programs.start(page, image[:-1000], "module_file")
+    assert_as_whole(programs, program, [launch(), "sum"])
+    assert page.process_slot()["worker_launches"] == 0
+    assert page.dump()["remarks"] == {}
+
+
 def test_a_kernel_that_cannot_be_a_worker_stays_as_it_is_beside_one_that_can(programs, page):
     content = ALL + REFUSED
     program = programs.start(page, content)

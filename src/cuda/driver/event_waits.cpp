@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "cuda/driver/driver.hpp"
@@ -57,7 +59,11 @@ void EventWaits::add(Wait wait) {
 }
 
 void EventWaits::serve() {
-  const CurrentContext current(*context_);
+  std::optional<CurrentContext> current;
+  try {
+    current.emplace(*context_);
+  } catch (const std::exception&) {  // the GPU has failed, which each query says again
+  }
   auto youngest = std::chrono::steady_clock::now();
   while (true) {
     const auto age = std::chrono::steady_clock::now() - youngest;

@@ -81,7 +81,10 @@ CUresult staged_to_device(const Membership& member, const AskedCopy& copy, std::
   if (staged.bytes == nullptr) {
     complete_task(member);
     const CUdeviceptr to = copy.device + offset;
-    return call(real.cuMemcpyHtoDAsync_v2, to, static_cast<const void*>(copy.host + offset), bytes, copy.stream);
+    const void* from = copy.host + offset;
+    const CUresult result = call(real.cuMemcpyHtoDAsync_v2, to, from, bytes, copy.stream);
+    // The program may change the memory once its call returns, and this one has not waited for pinned memory.
+    return result == CUDA_SUCCESS && copy.waits ? call(real.cuStreamSynchronize, copy.stream) : result;
   }
   copy_in_parts(member, staged.bytes, copy.host + offset, bytes);
   const CUresult result = issued_to_device(member, copy, staged.bytes, offset, bytes, begins_phase);
@@ -140,6 +143,7 @@ CUresult to_host(const AskedCopy& copy, const Direct& direct) {
     const WaitMark noted(member);
     result = direct();
   }
+  note_result(*member, result);
   read_samples(*member);
   return result;
 }

@@ -19,7 +19,8 @@ CUresult waiting(const Wait& wait) {
 }
 
 /// Where work waits behind gates, launches that are timed have not ended when later ones are made.
-void read_samples_of_task(const Membership& member) {
+void note_task(const Membership& member, CUresult result) {
+  note_result(member, result);
   if (is_ordered(member)) read_samples(member);
 }
 
@@ -33,7 +34,7 @@ CUresult waited_for_stream(CUstream stream, const Wait& wait) {
   const std::uint64_t launched = words.progress->launched;
   const CUresult result = wait();
   if (result == CUDA_SUCCESS && !words.is_shared) note_end(words, launched);
-  read_samples_of_task(*member);
+  note_task(*member, result);
   return result;
 }
 
@@ -51,8 +52,10 @@ CUresult recorded(CUevent event, CUstream stream, const Record& record) {
 
 CUresult waited_for_event(CUevent event, decltype(real.cuEventSynchronize) wait) {
   complete_task();
-  const Recorded behind = this_member() != nullptr ? recorded_in(event) : Recorded{};
+  const Membership* member = this_member();
+  const Recorded behind = member != nullptr ? recorded_in(event) : Recorded{};
   const CUresult result = call(wait, event);
+  if (member != nullptr) note_result(*member, result);
   if (result == CUDA_SUCCESS && behind.words != nullptr) note_end(*behind.words, behind.launched);
   return result;
 }
@@ -68,12 +71,12 @@ CUresult waited_for_context(CUcontext context, const Wait& wait) {
   const std::size_t count = words_in_use(*member);
   for (std::size_t index = 0; index < count; ++index) launched[index] = all_words()[index].progress->launched;
   const CUresult result = wait();
+  note_task(*member, result);
   if (result != CUDA_SUCCESS) return result;
   for (std::size_t index = 0; index < count; ++index) {
     StreamWords& words = all_words()[index];
     if (words.context == context && !words.is_shared) note_end(words, launched[index]);
   }
-  read_samples_of_task(*member);
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
@@ -68,7 +69,32 @@ CUresult loaded_library(CUlibrary* library, const void* image, const OptionValue
   return loaded(image, values, load, keep, [library] { call(real.cuLibraryUnload, *library); });
 }
 
-/// A file's bytes and a zero.
+/// One of both is nullptr; `unload` calls the driver.
+template <class Unload>
+CUresult unloaded(CUmodule module, CUlibrary library, const Unload& unload) {
+  if (!makes_workers(this_member())) return unload();
+  const WorkerImage* const made = take_image(module, library);
+  change_code_generation();
+  const CUresult result = unload();
+  const bool stays = result != CUDA_SUCCESS && made != nullptr && remember_image(module, library, made);
+  if (made != nullptr && !stays) drop_image(made);
+  return result;
+}
+
+/// A fat binary's header says how long it is; a wrapper refers to memory, which no file can.
+bool is_fat_binary_cut_off(const char* bytes, std::size_t size) {
+  constexpr std::uint32_t wrapper = 0x466243b1;
+  constexpr std::uint32_t binary = 0xBA55ED50;
+  std::uint32_t magic = 0;
+  std::uint16_t header_bytes = 0;
+  std::uint64_t behind_header = 0;
+  std::memcpy(&magic, bytes, sizeof magic);
+  std::memcpy(&header_bytes, bytes + 6, sizeof header_bytes);
+  std::memcpy(&behind_header, bytes + 8, sizeof behind_header);
+  return magic == wrapper || (magic == binary && (header_bytes > size || behind_header > size - header_bytes));
+}
+
+/// A file's bytes and a zero, unless it is not what it says it is: that the driver then has to find.
 class FileContent {
  public:
   explicit FileContent(const char* path) {
@@ -78,7 +104,8 @@ class FileContent {
     if (size > 0 && size <= most_bytes) {
       bytes_ = static_cast<char*>(std::calloc(static_cast<std::size_t>(size) + padding, 1));
     }
-    if (bytes_ != nullptr && pread(file, bytes_, static_cast<std::size_t>(size), 0) != size) drop();
+    const bool is_read = bytes_ != nullptr && pread(file, bytes_, static_cast<std::size_t>(size), 0) == size;
+    if (!is_read || is_fat_binary_cut_off(bytes_, static_cast<std::size_t>(size))) drop();
     close(file);
   }
   ~FileContent() { drop(); }
@@ -133,10 +160,7 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  if (makes_workers(this_member())) change_code_generation();
-  const CUresult result = call(real.cuModuleUnload, module);
-  if (result == CUDA_SUCCESS) forget_image(module, nullptr);
-  return result;
+  return unloaded(module, nullptr, [module] { return call(real.cuModuleUnload, module); });
 }
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* jit_options, void** jit_values,
@@ -160,10 +184,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_optio
 }
 
 CUresult cuLibraryUnload(CUlibrary library) {
-  if (makes_workers(this_member())) change_code_generation();
-  const CUresult result = call(real.cuLibraryUnload, library);
-  if (result == CUDA_SUCCESS) forget_image(nullptr, library);
-  return result;
+  return unloaded(nullptr, library, [library] { return call(real.cuLibraryUnload, library); });
 }
 
 }  // extern "C"

@@ -60,7 +60,8 @@ CUresult enumerate_originals(CUresult (*count_all)(unsigned*, Code), CUresult (*
 template <class Code>
 void leave_out_workers(unsigned* count, Code code) {
   const auto* made = makes_workers(this_member()) ? image_of(code) : nullptr;
-  if (made != nullptr) *count -= static_cast<unsigned>(made->kernel_count);
+  // Where there are fewer, the handle was that of code which has gone with its context.
+  if (made != nullptr && made->kernel_count < *count) *count -= static_cast<unsigned>(made->kernel_count);
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ CUresult cuLibraryGetKernelCount(unsigned* count, CUlibrary library) {
 CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned count, CUlibrary library) {
   const Membership* member = this_member();
   if (member == nullptr) return call(real.cuLibraryEnumerateKernels, kernels, count, library);
-  if (makes_workers(member) && image_of(library) != nullptr) {
+  if (makes_workers(member) && kernels != nullptr && image_of(library) != nullptr) {
     return enumerate_originals(real.cuLibraryGetKernelCount, real.cuLibraryEnumerateKernels, real.cuKernelGetName,
                                library, [&](CUkernel kernel) {
                                  remember_kernel(kernel);
@@ -113,7 +114,7 @@ CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {
 }
 
 CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned count, CUmodule module) {
-  if (!makes_workers(this_member()) || image_of(module) == nullptr) {
+  if (!makes_workers(this_member()) || functions == nullptr || image_of(module) == nullptr) {
     return call(real.cuModuleEnumerateFunctions, functions, count, module);
   }
   return enumerate_originals(real.cuModuleGetFunctionCount, real.cuModuleEnumerateFunctions, real.cuFuncGetName, module,

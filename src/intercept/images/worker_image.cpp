@@ -33,7 +33,6 @@ class OwnedImage : public WorkerImage {
     std::unordered_map<std::string, ptx::KernelSignature> signatures;
     for (ptx::KernelSignature& each : ptx::kernel_signatures(given)) signatures.emplace(each.name, std::move(each));
     for (const ptx::KernelVerdict& each : made.kernels) add(each, signatures.at(each.name));
-    entry_count = made.kernels.size();
     text_ = std::move(made.ptx);
   }
 

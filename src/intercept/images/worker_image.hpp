@@ -24,7 +24,6 @@ struct WorkerImage {
   const char* text;  ///< PTX that ends with a zero; nullptr: no kernel has a worker
   const WorkerKernel* kernels;
   std::size_t kernel_count;
-  std::size_t entry_count;     ///< all kernels, with those that have no worker
   const char* const* reasons;  ///< why kernels have none, or the image
   std::size_t reason_count;
 };

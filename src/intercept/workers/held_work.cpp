@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "intercept/workers/held_work.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <array>
 
 #include "intercept/calls/streams.hpp"
 #include "intercept/forks.hpp"
-#include "intercept/gate.hpp"
+#include "intercept/own_thread.hpp"
 #include "intercept/waiting.hpp"
 #include "programs/process_state.hpp"
 #include "programs/worker_words.hpp"
@@ -100,19 +97,10 @@ void* look_after(void* member) {
 
 }  // namespace
 
-void look_after_held_work(const Membership& member) {
-  if (is_looked_after.load(std::memory_order_relaxed) || is_looked_after.exchange(true)) return;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the program's handlers run in its own threads
-  pthread_t thread;
-  if (pthread_create(&thread, nullptr, look_after, const_cast<Membership*>(&member)) == 0) {
-    pthread_detach(thread);
-  } else {
-    is_looked_after = false;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+bool look_after_held_work(const Membership& member) {
+  if (is_looked_after.load(std::memory_order_relaxed) || is_looked_after.exchange(true)) return true;
+  is_looked_after = is_started(look_after, member);
+  return is_looked_after;
 }
 
 void forget_held_work() { is_looked_after = false; }

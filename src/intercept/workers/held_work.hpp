@@ -7,7 +7,7 @@
 
 namespace gpushare::intercept {
 
-/// Starts it, once in a process.
-void look_after_held_work(const Membership& member);
+/// Starts it, once in a process. False where there can be none.
+bool look_after_held_work(const Membership& member);
 
 }  // namespace gpushare::intercept

@@ -219,19 +219,17 @@ bool remember_image(CUmodule module, CUlibrary library, const WorkerImage* made)
   return true;
 }
 
-void forget_image(CUmodule module, CUlibrary library) {
-  const WorkerImage* made = nullptr;
-  {
-    const std::lock_guard lock(loaded_lock);
-    for (std::size_t index = 0; index < loaded_count && made == nullptr; ++index) {
-      LoadedImage& each = loaded_images[index];
-      const bool is_meant = library != nullptr ? each.library == library : each.module == module;
-      if (!is_meant) continue;
-      made = each.made;
-      each = loaded_images[--loaded_count];
-    }
+const WorkerImage* take_image(CUmodule module, CUlibrary library) {
+  const std::lock_guard lock(loaded_lock);
+  for (std::size_t index = 0; index < loaded_count; ++index) {
+    LoadedImage& each = loaded_images[index];
+    const bool is_meant = library != nullptr ? each.library == library : module != nullptr && each.module == module;
+    if (!is_meant) continue;
+    const WorkerImage* const made = each.made;
+    each = loaded_images[--loaded_count];
+    return made;
   }
-  if (made != nullptr) drop_image(made);
+  return nullptr;
 }
 
 const WorkerImage* image_of(CUmodule module) { return image_of_module(module); }

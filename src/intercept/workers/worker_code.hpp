@@ -26,8 +26,9 @@ bool has_all_workers(CUlibrary library, const images::WorkerImage& made);
 
 /// One of both is nullptr. False where there are too many.
 bool remember_image(CUmodule module, CUlibrary library, const images::WorkerImage* made);
-/// Behind unloading it.
-void forget_image(CUmodule module, CUlibrary library);
+/// Before it is unloaded, as its handle may then be other code's at once; to be dropped after that. nullptr where the
+/// code was loaded as it was.
+const images::WorkerImage* take_image(CUmodule module, CUlibrary library);
 /// nullptr where the code was loaded as it was.
 const images::WorkerImage* image_of(CUlibrary library);
 const images::WorkerImage* image_of(CUmodule module);

@@ -251,9 +251,9 @@ std::optional<CUresult> launched_as_workers(const Membership& member, const Know
   const CUcontext context = current_context_of(stream);
   const CUdeviceptr page_words = worker_words.on_device(&member.page->workers, sizeof member.page->workers);
   const CUdeviceptr stopped = on_gpu(member, &words.progress->stopped);
+  if (!look_after_held_work(member)) return {};
   WorkerSlot* const slot = context != nullptr && page_words != 0 && stopped != 0 ? take_slot(context) : nullptr;
   if (slot == nullptr) return {};
-  look_after_held_work(member);
   const Rounds rounds(*slot, stream, page_words, stopped);
   std::optional<CUresult> result;
   if (rounds.prepare() == CUDA_SUCCESS) {

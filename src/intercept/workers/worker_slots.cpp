@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "intercept/workers/worker_slots.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <mutex>
 
 #include "intercept/forks.hpp"
@@ -38,15 +40,14 @@ WorkerSlot* free_slot(CUcontext context) {
 
 /// With the lock.
 void add_slots(CUcontext context) {
-  std::size_t first = 0;
-  while (first < most_slots && slots[first].context != nullptr) ++first;
-  if (first + slots_at_a_time > most_slots) return;
+  const auto is_empty = [](const WorkerSlot& slot) { return slot.context == nullptr; };
+  if (std::ranges::count_if(slots, is_empty) < std::ptrdiff_t{slots_at_a_time}) return;
   CUdeviceptr memory = 0;
   if (call(real.cuMemAlloc_v2, &memory, slots_at_a_time * WorkerSlot::bytes) != CUDA_SUCCESS) return;
   for (std::size_t index = 0; index < slots_at_a_time; ++index) {
     WorkerSlot made{.control = memory + index * WorkerSlot::bytes, .context = context};
     if (call(real.cuEventCreate, &made.ended, unsigned{CU_EVENT_DISABLE_TIMING}) != CUDA_SUCCESS) return;
-    slots[first + index] = made;
+    *std::ranges::find_if(slots, is_empty) = made;
   }
 }
 
@@ -71,13 +72,15 @@ void give_back(WorkerSlot& slot, bool is_used) {
 
 void drop_slots() {
   const std::lock_guard lock(slots_lock);
-  slots.fill({});
-  next_slot = 0;
+  for (WorkerSlot& slot : slots) {
+    // A taken one belongs to a launch that is being made, so its context still exists.
+    if (!slot.is_taken) slot = {};
+  }
 }
 
 void forget_slots() {
   slots_lock.unlock();
-  drop_slots();
+  slots.fill({});
 }
 
 }  // namespace gpushare::intercept

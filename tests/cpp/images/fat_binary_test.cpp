@@ -137,7 +137,6 @@ TEST(WorkerImage, HasAWorkerAndWhatItsLaunchesNeed) {
                            ".visible .entry none\n{ mov.u32 %r1, %total_smem_size; ret; }\n";
   const WorkerImage* made = gpushare_make_workers(more.c_str(), 90);
   ASSERT_EQ(made->kernel_count, 2u);
-  EXPECT_EQ(made->entry_count, 3u);
   EXPECT_THAT(made->text, HasSubstr("step$worker"));
   const WorkerKernel& wide = made->kernels[1];
   EXPECT_STREQ(wide.name, "wide");

@@ -130,6 +130,16 @@ TEST_F(ProgramTasksTest, BelievesNoMoreThanItsBounds) {
   EXPECT_FALSE(tasks().await_complete());
 }
 
+TEST_F(ProgramTasksTest, BeginsAgainWhereAProcessRunsAnotherProgram) {
+  written.begin_task(megabyte, 1ms, 0);
+  complete();
+  written.line().begun = 0;
+  written.line().complete = 0;
+  written.begin_phase(PhaseKind::ToDevice, megabyte);
+  written.complete();
+  EXPECT_EQ(complete().front().first, 1);
+}
+
 TEST_F(ProgramTasksTest, LeaveAProgramAloneThatIsAlone) {
   written.begin_task(megabyte, 1ms, 0);
   tasks().order({}, false);

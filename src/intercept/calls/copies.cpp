@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between host and device, which an ordering may let wait. A copy to the device returns at once, whatever memory
-// it is from; a copy to the host is the last call of a task, and waits as it always has.
+// Copies between host and device, which an ordering may let wait. A copy to the device returns at once, but for one
+// from pinned memory by a call that waits, after which other streams may rely on it; a copy to the host is the last
+// call of a task, and waits as it always has.
 //
 // Copies of two and three dimensions, within a device, and sets of memory are in no phase: they are work of their
 // stream between the gates there.
@@ -83,7 +84,7 @@ CUresult staged_to_device(const Membership& member, const AskedCopy& copy, std::
     const CUdeviceptr to = copy.device + offset;
     const void* from = copy.host + offset;
     const CUresult result = call(real.cuMemcpyHtoDAsync_v2, to, from, bytes, copy.stream);
-    // The program may change the memory once its call returns, and this one has not waited for pinned memory.
+    // The program may change the memory once its call returns.
     return result == CUDA_SUCCESS && copy.waits ? call(real.cuStreamSynchronize, copy.stream) : result;
   }
   copy_in_parts(member, staged.bytes, copy.host + offset, bytes);
@@ -92,16 +93,23 @@ CUresult staged_to_device(const Membership& member, const AskedCopy& copy, std::
   return result;
 }
 
+/// Waits for the stream, in which the task has come to its end.
+CUresult end_of_task_in(const Membership& member, CUstream stream) {
+  complete_task(member);
+  const WaitMark noted(&member);
+  return call(real.cuStreamSynchronize, stream);
+}
+
 /// `direct` is the driver's call.
 template <class Direct>
 CUresult to_device(const AskedCopy& copy, const Direct& direct) {
   const Membership* member = orderer_of(copy);
   const Place from = member != nullptr ? place_of(copy.host) : Place::Device;
   if (from == Place::Device) return direct();
-  const bool is_staged = from == Place::Pageable || copy.waits;
+  const bool is_staged = from == Place::Pageable;
   if (is_staged) prepare_staging(*member, copy.bytes);
   const std::size_t piece = member->page->piece_to_device_bytes;
-  return in_pieces(copy.bytes, piece, [&](std::size_t offset, std::size_t bytes, bool is_piece) {
+  const CUresult issued = in_pieces(copy.bytes, piece, [&](std::size_t offset, std::size_t bytes, bool is_piece) {
     if (!is_staged) return issued_to_device(*member, copy, copy.host + offset, offset, bytes, is_piece);
     const std::size_t end = offset + bytes;
     CUresult result = CUDA_SUCCESS;
@@ -111,6 +119,7 @@ CUresult to_device(const AskedCopy& copy, const Direct& direct) {
     }
     return result;
   });
+  return is_staged || !copy.waits || issued != CUDA_SUCCESS ? issued : end_of_task_in(*member, copy.stream);
 }
 
 CUresult issued_to_host(const Membership& member, const AskedCopy& copy) {
@@ -132,10 +141,7 @@ CUresult to_host(const AskedCopy& copy, const Direct& direct) {
   const bool is_in_pieces = member->page->piece_to_host_bytes != 0;
   if (to == Place::Pinned && (!copy.waits || is_in_pieces)) {
     const CUresult result = issued_to_host(*member, copy);
-    if (!copy.waits || result != CUDA_SUCCESS) return result;
-    complete_task(*member);
-    const WaitMark noted(member);
-    return call(real.cuStreamSynchronize, copy.stream);
+    return copy.waits && result == CUDA_SUCCESS ? end_of_task_in(*member, copy.stream) : result;
   }
   CUresult result = CUDA_SUCCESS;
   {

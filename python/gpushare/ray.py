@@ -64,6 +64,7 @@ def runtime_env(
     options: list[str] = []
     if name is not None:
         require_name("name", name)
+        require(not {"'", '"'} & set(name), f"name must have no quotes, since messages quote it, got {name!r}")
         options += ["--name", name]
     if priority != 0:
         options += ["--priority", str(whole("priority", priority, *PRIORITIES))]

@@ -99,6 +99,7 @@ def test_a_server_that_cannot_start_says_why(ray):
     [
         ({"name": ""}, "name"),
         ({"name": "two\nlines"}, "name"),
+        ({"name": "it's"}, "it's"),
         ({"priority": 1.5}, "priority"),
         ({"weight": -1}, "weight"),
         ({"memory": "lots"}, "lots"),
@@ -113,8 +114,8 @@ def test_wrong_values_are_named(wrong, named):
 
 
 def test_names_are_quoted_for_the_shell():
-    command = shlex.split(runtime_env(name="a 'b' $c", conda="x")["py_executable"])
-    assert command[command.index("--name") + 1] == "a 'b' $c"
+    command = shlex.split(runtime_env(name="a \\b $c", conda="x")["py_executable"])
+    assert command[command.index("--name") + 1] == "a \\b $c"
     assert command[-2:] == ["--", sys.executable]
 
 

@@ -86,6 +86,23 @@ def test_is_cancelled_where_that_fails_and_what_is_behind_it_runs(session):
     assert len(run.workload.applications[0].operations) == 2
 
 
+def test_an_application_of_which_nothing_begins_is_not_in_the_run(session):
+    broken = Future()
+    held = submit(session.application("alice"), after=broken)
+    submit(session.application("bob")).result(PATIENCE_S)
+    broken.set_exception(ValueError("no weights"))
+    assert isinstance(held.exception(PATIENCE_S), gs.Cancelled)
+    assert [each.name for each in session.finish().workload.applications] == ["bob"]
+
+
+def test_a_run_in_which_nothing_begins_is_refused(session):
+    broken = Future()
+    submit(session.application("alice"), after=broken)
+    broken.cancel()
+    with raises_naming(gs.InvalidInput, "submitted", "begun"):
+        session.finish()
+
+
 def test_is_cancelled_with_what_it_waits_for(session):
     alice = session.application("alice")
     held = submit(session.application("bob"), after=submit(alice, ENDLESS))

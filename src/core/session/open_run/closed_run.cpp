@@ -106,7 +106,7 @@ std::vector<std::optional<ApplicationId>> take_applications(std::span<const Appl
   }
   std::vector<std::optional<ApplicationId>> numbers(streams.size());
   for (const auto& [id, stream] : streams) {
-    if (stream.is_withdrawn && !has_begun[index(id)]) continue;
+    if (!has_begun[index(id)]) continue;  // it was withdrawn, or what its launches waited for has failed
     numbers[index(id)] = static_cast<ApplicationId>(closed.workload.applications.size());
     closed.workload.applications.push_back(state.application(id));
     closed.turnarounds.push_back(stream.time.total());

@@ -115,8 +115,8 @@ class OpenRun : private OperationSource {
   const Tally& tally(ApplicationId application) const { return tallies_.of(application); }
 
   /// What has been done, as a workload: operations are numbered application by application, in the trace too, and an
-  /// application ends with its last operation. What was dropped is not part of it, nor is an application that was
-  /// withdrawn before anything of it began. Requires is_idle(), and that ended work was kept.
+  /// application ends with its last operation. What was dropped is not part of it, nor is an application of
+  /// which nothing began. Requires is_idle(), and that ended work was kept.
   ClosedRun close(Trace& trace) const;
 
  private:

@@ -14,9 +14,7 @@ import argparse
 import json
 import os
 import random
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -27,14 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.gpu.mps import mps_daemon
-from benchmarks.programs.running import Answering, answering, server_for, write
+from benchmarks.programs.running import Answering, answering, compile_with_nvcc, server_for, write
 
 import gpushare as gs
 from gpushare import _core
 
 SOURCE = Path(__file__).with_name("ordered.cu")
 SUITE = Path(gs.__file__).with_name("suite")
-NVCC_PLACES = ("/usr/local/cuda/bin/nvcc",)
 ROUNDS_ALONE = 3
 """Rounds alone: later ones have loaded code, and pinned memory."""
 PARTS = ("to_device_ns", "kernels_ns", "to_host_ns")
@@ -83,16 +80,9 @@ PROGRAMS = {
 
 
 def compiled(folder: Path) -> Path:
-    """The programs' file.
-
-    Raises:
-        SystemExit: there is no nvcc.
-    """
-    nvcc = shutil.which("nvcc") or next((place for place in NVCC_PLACES if Path(place).is_file()), None)
-    if nvcc is None:
-        raise SystemExit("no nvcc, which compiles the programs: install CUDA's toolkit")
+    """The programs' file."""
     made = folder / "ordered"
-    subprocess.run([nvcc, "-O2", "-arch=native", "-I", str(SUITE), "-o", str(made), str(SOURCE)], check=True)
+    compile_with_nvcc("-O2", "-arch=native", "-I", str(SUITE), "-o", str(made), str(SOURCE))
     return made
 
 

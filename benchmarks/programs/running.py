@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -18,8 +19,21 @@ from gpushare.programs.driver_folder import driver_folder, environment
 
 GPUSHARE = (sys.executable, "-m", "gpushare")
 PATIENCE_S = 60
+NVCC_PLACES = ("/usr/local/cuda/bin/nvcc",)
 LONGEST_HOLD_NS = 5_000_000_000
 TRAINING = (sys.executable, "-m", "benchmarks.programs.training", "--requests")
+
+
+def compile_with_nvcc(*arguments: str) -> None:
+    """Runs nvcc, from the path or where CUDA's toolkit puts it.
+
+    Raises:
+        SystemExit: there is none.
+    """
+    nvcc = shutil.which("nvcc") or next((place for place in NVCC_PLACES if Path(place).is_file()), None)
+    if nvcc is None:
+        raise SystemExit("no nvcc, which compiles the programs: install CUDA's toolkit")
+    subprocess.run([nvcc, *arguments], check=True)
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 """Clusters of two nodes on this machine."""
 
 import contextlib
+import gc
 import os
 import pathlib
+import warnings
 
 import pytest
 
@@ -37,3 +39,6 @@ def ray_with_two_nodes(*, gpus=0, **variables):
         except (OSError, RuntimeError, ConnectionError) as error:  # for want of ports, shared memory or processes
             pytest.skip(f"Ray cannot start a cluster here: {error}")
         yield ray
+    with warnings.catch_warnings():  # of processes that Ray has ended and does not wait for
+        warnings.simplefilter("ignore")
+        gc.collect()

@@ -63,7 +63,7 @@ def test_a_result_with_a_failed_policy(call, saved):
 def test_a_servers_trace(call):
     jobs = [PastJob("a", "k", 1_100, 1_200, 1_500, False), PastJob("b", "m", 1_300, None, None, False)]
     past = Past(jobs, [], []).until(1_700)
-    pathlib.Path("s.pftrace").write_bytes(history_trace("sim:x", past, [], 1_000, 1_700))
+    pathlib.Path("s.pftrace").write_bytes(history_trace("sim:x", past, [], (1_000, 1_700)))
     assert document(call, "report", "s.pftrace")["applications"] == [
         {"application": "a", "jobs": 1, "waiting_ns": 100, "running_ns": 300},
         {"application": "b", "jobs": 0, "waiting_ns": 400, "running_ns": 0},

@@ -125,8 +125,10 @@ def serving(folder, *command):
             assert line, said
             said += line
         log = subprocess.Popen(["cat"], stdin=process.stderr, stdout=sys.stderr.fileno())
-        yield process
-        process.terminate()
+        try:
+            yield process
+        finally:
+            process.terminate()
     log.wait()
 
 

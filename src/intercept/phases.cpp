@@ -47,7 +47,7 @@ void tell_scheduler(const Membership& member) {
 
 void open_all(const Membership& member) { programs::raise(member.slot->line.go, go_always); }
 
-/// Opens gates that nobody opens, and those that have been shut for too long.
+/// Opens gates that no scheduler opens, and those that have been shut for too long.
 class GateWatch {
  public:
   explicit GateWatch(const Membership& member) : member_(member), line_(member.slot->line) {}

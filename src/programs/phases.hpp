@@ -16,7 +16,7 @@ enum class PhaseKind : std::uint32_t { ToDevice = 1, Kernels = 2, ToHost = 3 };
 
 constexpr std::size_t most_phases = 256;  ///< of a process, that have not ended
 
-/// `go` of a process that nobody orders. The GPU compares differences, and numbers never come near it.
+/// `go` of a process whose work is not ordered. The GPU compares differences, and numbers never come near it.
 constexpr std::uint64_t go_always = std::uint64_t{1} << 62;
 
 /// At the place number modulo most_phases. The process writes all but `ended`.
@@ -28,7 +28,8 @@ struct Phase {
   std::atomic<std::uint64_t> predicted_ns;  ///< of launches
   std::atomic<std::uint64_t> calls;         ///< copies and launches
   std::atomic<std::uint64_t> marked;        ///< calls that have a mark behind them, which tells of their end
-  std::atomic<std::uint64_t> ended;         ///< calls that have ended; the GPU writes it, or who has waited for them
+  std::atomic<std::uint64_t>
+      ended;  ///< calls that have ended; the GPU writes it, or the thread that has waited for them
 };
 
 struct PhaseLine {

@@ -102,7 +102,7 @@ void ProgramTasks::take_complete(std::size_t process, std::uint64_t now_ns, std:
   if (pid <= 0 || line.owner.load(std::memory_order_acquire) != pid) return;
   if (pid != seen.pid) seen = {.pid = pid};
   const std::uint64_t begun = line.begun.load(std::memory_order_acquire);
-  // A process opens its gates where it finds nobody to do so.
+  // A process opens its gates where no keeper and no server is left to do so.
   std::uint64_t go = line.go.load();
   if (go >= go_always) line.go.compare_exchange_strong(go, begun);
   if (begun < seen.taken) seen.taken = 0;  // another program in the same process, by exec

@@ -14,7 +14,7 @@
 
 namespace gpushare::programs {
 
-/// Opens all gates of the program, whose work nobody orders from now on.
+/// Opens all gates of the program, whose work is not ordered from now on.
 void stop_ordering(ProgramPage& page);
 
 /// How the tasks of programs are ordered.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of a device for an application of which little is known: it has just come, and nobody knows what it will
-// submit. Every application is taken for endless repetition of its first launch, and for as long as any other.
+// The choice of a device for an application of which little is known: it has just come, and it is not known what it
+// will submit. Every application is taken for endless repetition of its first launch, and for as long as any other.
 #pragma once
 
 #include <optional>

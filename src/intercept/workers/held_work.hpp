@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread that looks after work that a hold has stopped on the GPU. No thread of the program waits there that could
-// end a hold which lasts too long, or that nobody is left to end.
+// end a hold which lasts too long, or that no process is left to end.
 #pragma once
 
 #include "intercept/membership.hpp"

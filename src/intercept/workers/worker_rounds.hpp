@@ -4,7 +4,7 @@
 //   [round 1] stopped, wait until the program may go on [round 2] stopped, wait [round 3] ... [last round]
 //
 // All rounds share a task counter. A round whose workers were told to leave has left tasks to the next one, and one
-// behind the last task ends at once. The last round obeys nobody, so that every launch ends.
+// behind the last task ends at once. The last round obeys no order, so that every launch ends.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device memory of launches that are made as workers: the task counter, the SM tables, and the orders of a last round,
-// which nobody changes.
+// which never change.
 #pragma once
 
 #include <cstddef>

@@ -126,7 +126,7 @@ def test_each_device_has_a_copy_of_a_variable():
 
 
 def test_a_gpu_that_is_not_there_is_refused():
-    with pytest.raises(gs.CudaError, match="cuda:63"):
+    with raises_naming(gs.CudaError, "cuda:63"):
         gs.Session("cuda:0,cuda:63", "fifo")
     with gs.Session("cuda:0", "fifo", measure_alone=False) as session:  # nothing has been left open
         assert session.status().applications == []

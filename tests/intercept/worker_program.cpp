@@ -14,7 +14,6 @@
 //   variable NAME       its first 32 bits
 //   kernels             the names in the present code
 //   fork LINE           the child obeys this line and ends; says what the child answered
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -29,6 +28,7 @@
 #include <vector>
 
 #include "intercept/driver_calls.hpp"
+#include "intercept/forked.hpp"
 
 namespace intercepted {
 namespace {
@@ -243,24 +243,7 @@ class Program {
   }
 
   std::string fork_and_obey(std::istringstream& words) {
-    std::string line;
-    std::getline(words >> std::ws, line);
-    int pipe_ends[2];
-    if (pipe(pipe_ends) != 0) throw std::runtime_error("no pipe");
-    const pid_t child = fork();
-    if (child == 0) {
-      std::string said;
-      for (std::istringstream lines(line); std::getline(lines, line, ';');) said = answer(line);
-      if (write(pipe_ends[1], said.data(), said.size()) < 0) std::exit(1);
-      std::exit(0);
-    }
-    close(pipe_ends[1]);
-    std::string said(1000, ' ');
-    said.resize(static_cast<std::size_t>(std::max<ssize_t>(read(pipe_ends[0], said.data(), said.size()), 0)));
-    close(pipe_ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return said;
+    return answered_by_child(words, [this](const std::string& line) { return answer(line); }).said;
   }
 
   std::string query() const {

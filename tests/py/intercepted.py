@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 
+import pytest
 import stand_in_gpu
 
 KERNEL, COOPERATIVE, CLUSTER, GRAPH = 1, 2, 3, 4
@@ -25,6 +26,14 @@ def real_driver():
     """The driver of a GPU, on which these tests run instead; None for the stand-in."""
     named = os.environ.get("GPUSHARE_INTERCEPTED_DRIVER")
     return pathlib.Path(named) if named else None
+
+
+def require_built():
+    """Skips the test where the programs were not built, or fails where all tests have to run."""
+    if build_folder() is None:
+        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
+            pytest.fail("gpushare_intercepted_program was not built", pytrace=False)
+        pytest.skip("gpushare_intercepted_program was not built")
 
 
 def value_after(launches):

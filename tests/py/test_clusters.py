@@ -7,6 +7,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 import pytest
 import travelling_policies as policies
 from clusters import for_workers, ray_with_two_nodes
+from messages import raises_naming
 
 import gpushare as gs
 
@@ -93,7 +94,7 @@ def test_what_cannot_travel_is_named(executor, pair):
         def decide(self, state):
             return gs.Plan({launch: state.full_quota(launch) for launch in state.running})
 
-    with pytest.raises(gs.InvalidInput, match="Local"):
+    with raises_naming(gs.InvalidInput, "Local"):
         gs.compare([pair], [Local()], executor=executor)
 
 

@@ -19,10 +19,7 @@ WAIT_S = 30
 
 @pytest.fixture
 def machine(tmp_path):
-    if intercepted.build_folder() is None:
-        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
-            pytest.fail("gpushare_intercepted_program was not built", pytrace=False)
-        pytest.skip("gpushare_intercepted_program was not built")
+    intercepted.require_built()
     made = Machine(tmp_path)
     yield made
     made.close()

@@ -4,7 +4,6 @@
 With GPUSHARE_INTERCEPTED_DRIVER=/usr/lib/x86_64-linux-gnu/libcuda.so.1 they run on a GPU.
 """
 
-import os
 import pathlib
 import time
 
@@ -24,10 +23,7 @@ WAYS_TO_PUT = ("sync", "async", "pinned", "any", "any_sync")
 
 @pytest.fixture
 def machine(tmp_path):
-    if intercepted.build_folder() is None:
-        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
-            pytest.fail("gpushare_intercepted_program was not built", pytrace=False)
-        pytest.skip("gpushare_intercepted_program was not built")
+    intercepted.require_built()
     made = Machine(tmp_path)
     yield made
     made.close()

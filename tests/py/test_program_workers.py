@@ -2,7 +2,6 @@
 """Kernels of unmodified programs as workers: tests/intercept/worker_program.cpp on the GPU that is none."""
 
 import itertools
-import os
 import pathlib
 import time
 
@@ -19,10 +18,7 @@ LONG_NS = 3_000_000
 
 @pytest.fixture
 def machine(tmp_path):
-    if intercepted.build_folder() is None:
-        if os.environ.get("GPUSHARE_REQUIRE_PTX_RUN") == "1":
-            pytest.fail("gpushare_intercepted_worker_program was not built", pytrace=False)
-        pytest.skip("gpushare_intercepted_worker_program was not built")
+    intercepted.require_built()
     made = Machine(tmp_path)
     yield made
     made.close()

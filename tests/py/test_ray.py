@@ -90,7 +90,7 @@ def test_without_a_server_the_first_task_starts_one(ray):
 
 
 def test_a_server_that_cannot_start_says_why(ray):
-    with pytest.raises(ray.exceptions.RayError, match="mps-control"):
+    with raises_naming(ray.exceptions.RayError, "nvidia-cuda-mps-control"):
         serve("fifo", mps=True)
 
 

@@ -53,7 +53,7 @@ def test_the_commands_are_understood(server, program, tmp_path):
     settings.write_text(of_kind("ConfigMap", "gpushare-server")["data"]["gpushare.toml"])
     place = command.index("--config") + 1
     options = options_of([*command[:place], str(settings), *command[place + 1 :]])
-    assert "programs" in str(options)
+    assert (options["devices"], options["policy"]) == (("programs",), "auto")
 
 
 def test_the_programs_priority_is_permitted(program):

@@ -247,7 +247,7 @@ def test_a_gpu_takes_the_costs_of_its_model(device):
 
 
 def test_profiles_of_no_use_are_not_made(device, monkeypatch):
-    monkeypatch.setitem(lookup.SIMULATED, "h100", "another GPU")
+    monkeypatch.setattr(lookup, "SIMULATED", {"h100": "another GPU"})
     pair = gs.Workload("one", [gs.Application("a", [spin_launch(10, 100)])], device="cuda:0")
     with pytest.raises(gs.InvalidInput):
         gs.compare(pair, ["fifo"], profile_missing=True)

@@ -175,17 +175,27 @@ std::string block_index_slot() {
 }
 
 std::string fill_block_index_slot() {
-  std::string text = "\n\t{  // gpushare: blockIdx and gridDim, for called functions\n\t.reg .b32 \t%gpushare_i;\n";
+  std::string text = R"(
+	{  // gpushare: blockIdx and gridDim, for called functions
+	.reg .pred 	%gpushare_leader;
+	.reg .b32 	%gpushare_i, %gpushare_j;
+	mov.u32 	%gpushare_i, %tid.x;
+	mov.u32 	%gpushare_j, %tid.y;
+	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
+	mov.u32 	%gpushare_j, %tid.z;
+	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
+	setp.eq.u32 	%gpushare_leader, %gpushare_i, 0;
+)";
   int offset = 0;
   for (const std::string of : {"%ctaid", "%nctaid"}) {
     for (const std::string component : {".x", ".y", ".z"}) {
-      text += "\tmov.u32 \t%gpushare_i, " + of + component + ";\n\tst.shared.u32 \t[gpushare_block_index+" +
-              std::to_string(offset) + "], %gpushare_i;\n";
+      text += "\tmov.u32 \t%gpushare_i, " + of + component + ";\n\t@%gpushare_leader st.shared.u32 " +
+              "\t[gpushare_block_index+" + std::to_string(offset) + "], %gpushare_i;\n";
       offset += 4;
     }
     offset = 16;
   }
-  return text + "\t}";
+  return text + "\tbar.sync \t0;\n\t}";
 }
 
 std::string declarations(const WorkerNeeds& needs) {

@@ -174,9 +174,13 @@ TEST(Preemptible, OriginalsFillTheMemoryInWhichFunctionsFindTheBlockIndex) {
   const std::string refused = ".entry refused() { .reg .b32 %r<2>; mov.u32 %r1, %envreg2; call f, (); ret; }\n";
   const std::string idle = ".entry idle() { ret; }\n";
   const Module module(make_preemptible(module_with("call f, ();\nret;\n", callee + refused + idle)).ptx);
-  const std::string fill = "mov.u32 \t%gpushare_i, %ctaid.x;\n\tst.shared.u32 \t[gpushare_block_index+0], %gpushare_i;";
-  for (const auto* name : {"k", "refused"})
-    EXPECT_THAT(std::string(module.source(module.entry(name).body)), HasSubstr(fill));
+  const std::string fill =
+      "mov.u32 \t%gpushare_i, %ctaid.x;\n\t@%gpushare_leader st.shared.u32 \t[gpushare_block_index+0], %gpushare_i;";
+  for (const auto* name : {"k", "refused"}) {
+    const std::string body(module.source(module.entry(name).body));
+    EXPECT_THAT(body, HasSubstr(fill));
+    EXPECT_LT(body.find(fill), body.find("bar.sync")) << "the other threads wait until it is there";
+  }
   EXPECT_THAT(std::string(module.source(module.entry("idle").body)), Not(HasSubstr(fill)));
 }
 

@@ -104,8 +104,9 @@ class Answering:
     def kill(self) -> None:
         """Ends it without waiting for what it does, and its input: a program of ``gpushare run`` outlives that."""
         assert self.process.stdin is not None
+        assert self.process.stdout is not None
         self.process.kill()
-        with suppress(BrokenPipeError):
+        with self.process.stdout, suppress(BrokenPipeError):
             self.process.stdin.close()
         self.process.wait()
 

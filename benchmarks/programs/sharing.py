@@ -189,6 +189,8 @@ class Running:
         Raises:
             ProgramFailedError: one has failed; none of them is there any more.
         """
+        if not self.has(together):
+            raise ProgramFailedError(f"{together[0].program} did not start")
         programs = [self._found[each] for each in together]
         try:
             for program in programs:
@@ -267,9 +269,13 @@ def measure(
                 missing = [way for way in there if (load, way, number) not in done]
                 if not missing or time.monotonic() > ends_s:
                     continue
-                for program in LOADS[load]:
-                    if program not in baseline:
-                        baseline |= running.window([alone[program]], chosen.window, number)
+                try:
+                    for program in LOADS[load]:
+                        if program not in baseline:
+                            baseline |= running.window([alone[program]], chosen.window, number)
+                except ProgramFailedError as error:
+                    print(f"{load}, alone: {error}", flush=True)
+                    continue
                 unit: dict[str, Any] = {"load": load, "round": number, "ways": {}}
                 unit["alone"] = {program: baseline[program] for program in LOADS[load]}
                 found["units"].append(unit)
@@ -415,6 +421,7 @@ def main() -> None:
             folder = Path(made) / str(number)
             folder.mkdir()
             measure(batch, chosen, found, folder, time.monotonic() + rest_s * part)
+    write(chosen.json, found)
     report(found)
 
 

@@ -91,7 +91,7 @@ class Training:
 
 
 def answer_requests(training: Training) -> None:
-    """For each line of the input, such as "steps 60" or "seconds 2.5", trains and prints a line; ignores a third word."""
+    """Trains for each line of the input, such as "steps 60" or "seconds 2.5", and prints a line; ignores more words."""
     print(json.dumps({"pid": os.getpid()}), flush=True)
     for line in sys.stdin:
         unit, count, *_ = line.split()

@@ -25,8 +25,8 @@ PROGRAMS = {
     "training": ("training", "--steps", "40"),
     "calls": ("library_calls",),
     "jax": ("jax_step",),
-    "serving": ("serving", "--requests", "10", "--rate", "50"),
-    "serving_graph": ("serving", "--requests", "10", "--rate", "50", "--graph"),
+    "serving": ("serving", "--seconds", "0.2", "--rate", "50"),
+    "serving_graph": ("serving", "--seconds", "0.2", "--rate", "50", "--graph"),
 }
 
 

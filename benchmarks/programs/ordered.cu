@@ -4,7 +4,8 @@
 //   ordered NAME pinned|pageable MEGABYTES_IN MEGABYTES_OUT LAUNCHES
 //
 // It prints a JSON line when it is ready, and one for each line of its input: "alone" measures its three parts, "go"
-// runs them without waiting in between. Moments are nanoseconds of CLOCK_MONOTONIC.
+// runs them without waiting in between, and "seconds S N" does so again and again for S seconds; N is ignored. Moments
+// are nanoseconds of CLOCK_MONOTONIC.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -141,6 +142,18 @@ static void tell_run(const Task& task) {
               static_cast<unsigned long long>(sum));
 }
 
+static void tell_repeated(const Task& task, double seconds) {
+  const long long begin = now_ns();
+  int runs = 0;
+  long long end = begin;
+  for (; static_cast<double>(end - begin) < seconds * 1e9; end = now_ns(), ++runs) {
+    task.copy_in();
+    task.compute();
+    task.copy_out();
+  }
+  std::printf("{\"runs\": %d, \"seconds\": %.6f}\n", runs, static_cast<double>(end - begin) / 1e9);
+}
+
 int main(int count, char** words) {
   if (count != 6) return 2;
   const bool is_pinned = std::string(words[2]) == "pinned";
@@ -150,7 +163,15 @@ int main(int count, char** words) {
   std::fflush(stdout);
   char line[64];
   while (std::scanf(" %63s", line) == 1) {
-    std::string(line) == "alone" ? tell_alone(task) : tell_run(task);
+    const std::string word(line);
+    double seconds = 0;
+    if (word == "alone") {
+      tell_alone(task);
+    } else if (word == "seconds" && std::scanf(" %lf %*d", &seconds) == 1) {
+      tell_repeated(task, seconds);
+    } else {
+      tell_run(task);
+    }
     std::fflush(stdout);
   }
 }

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ PATIENCE_S = 60
 NVCC_PLACES = ("/usr/local/cuda/bin/nvcc",)
 LONGEST_HOLD_NS = 5_000_000_000
 TRAINING = (sys.executable, "-m", "benchmarks.programs.training", "--requests")
+
+
+class ProgramFailedError(SystemExit):
+    """A program has ended, or does not answer: what a benchmark ends with, unless it can do without."""
 
 
 def compile_with_nvcc(*arguments: str) -> None:
@@ -47,7 +52,7 @@ def server_for(policy: str, folder: Path, *, has_mps: bool = False, ordering: st
         ends_s = time.monotonic() + PATIENCE_S
         while not socket.exists():
             if server.poll() is not None or time.monotonic() > ends_s:
-                raise SystemExit(f"the server under {policy} does not serve")
+                raise ProgramFailedError(f"the server under {policy} does not serve")
             time.sleep(0.05)
         yield [*GPUSHARE, "run", "--server", str(socket)]
     finally:
@@ -76,12 +81,18 @@ class Answering:
         assert self.process.stdin is not None
         self.process.stdin.write(line + "\n")
 
-    def read(self) -> dict[str, Any]:
-        """The next line."""
+    def read(self, timeout_s: float | None = None) -> dict[str, Any]:
+        """The next line; with a timeout only where no line before it has been left unread.
+
+        Raises:
+            ProgramFailedError: the program has ended, or the line does not come in time.
+        """
         assert self.process.stdout is not None
+        if timeout_s is not None and not select.select([self.process.stdout], [], [], timeout_s)[0]:
+            raise ProgramFailedError(f"{self.process.args!r} has not answered within {timeout_s:g} s")
         line = self.process.stdout.readline()
         if not line:
-            raise SystemExit(f"{self.process.args!r} has ended with {self.process.wait()}")
+            raise ProgramFailedError(f"{self.process.args!r} has ended with {self.process.wait()}")
         found: dict[str, Any] = json.loads(line)
         return found
 
@@ -89,6 +100,15 @@ class Answering:
         """Requests something, and waits for the answer."""
         self.send(line)
         return self.read()
+
+    def kill(self) -> None:
+        """Ends it without waiting for what it does, and its input: a program of ``gpushare run`` outlives that."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.kill()
+        with self.process.stdout, suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.wait()
 
     def close(self) -> None:
         """Ends the program's input, after which it ends."""

@@ -1,31 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves requests with a model of Llama's shape and random weights, and prints percentiles as one JSON line.
+"""Serves requests with a model of Llama's shape and random weights, and prints their latencies as one JSON line.
 
 A request has a prompt and a number of tokens to generate. Requests arrive independently of earlier ones, from a trace
-(a line
-each: time, prompt tokens, generated tokens) or at random; one is served at a time. Times are from arrival.
+(a line each: time, prompt tokens, generated tokens) or at random; one is served at a time. Times are from arrival.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import json
 import random
+import sys
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as functional
-from benchmarks.programs.together_start import begin
 from torch import nn
 
 WIDTH, HEADS, LAYERS, VOCABULARY = 1024, 16, 8, 16384
 LONGEST = 1024
 UNIT = 128
-PERCENTILES = (50, 90, 99)
 
 
 class Request(NamedTuple):
@@ -105,28 +104,30 @@ class Decoder:
         return self._next
 
 
-def traced(path: Path, count: int, rate: float) -> list[Request]:
-    """The trace's first requests, scaled in time to ``rate`` per second, and cut to the model's limits."""
-    found = []
+def traced(path: Path, seconds: float, rate: float, number: int) -> list[Request]:
+    """The trace's next requests, scaled in time to ``rate`` per second, and cut to the model's limits."""
+    count, found = round(seconds * rate), []
     with path.open() as file:
         for row in csv.reader(file):
-            if len(found) == count:
-                break
             try:
                 time_s = datetime.fromisoformat(row[0][:26]).timestamp()
                 found.append(Request(time_s, int(row[1]), int(row[2])))
             except ValueError:  # the header
                 continue
+            if len(found) == count * (number + 1):
+                break
+    found = found[count * number :]
+    if len(found) < max(count, 2):
+        raise SystemExit(f"{path} has too few requests: {count * (number + 1)} are needed, and 2 at least")
     first, last = found[0].arrival_s, found[-1].arrival_s
-    scale = len(found) / rate / (last - first)
+    scale = seconds / (last - first)
     return [Request((each.arrival_s - first) * scale, *sizes_of(each.prompt, each.wanted)) for each in found]
 
 
-def at_random(count: int, rate: float) -> list[Request]:
-    """A Poisson process."""
-    draw, now_s, found = random.Random(1), 0.0, []
-    for _ in range(count):
-        now_s += draw.expovariate(rate)
+def at_random(seconds: float, rate: float, number: int) -> list[Request]:
+    """A Poisson process, another one for each number."""
+    draw, now_s, found = random.Random(number), 0.0, []
+    while (now_s := now_s + draw.expovariate(rate)) < seconds:
         found.append(Request(now_s, *sizes_of(draw.randint(32, 512), draw.randint(2, 16))))
     return found
 
@@ -136,67 +137,74 @@ def sizes_of(prompt: int, wanted: int) -> tuple[int, int]:
     return min(-(-max(prompt, 1) // UNIT) * UNIT, 512), min(max(wanted, 1), 16)
 
 
-def percentiles(values: list[float]) -> dict[str, float]:
-    """In milliseconds."""
-    values = sorted(values)
-    return {f"p{each}_ms": 1e3 * values[min(len(values) * each // 100, len(values) - 1)] for each in PERCENTILES}
+class Server:
+    """A model that serves one request after the other.
+
+    Args:
+        as_graph: whether it decodes with a CUDA graph.
+    """
+
+    def __init__(self, *, as_graph: bool) -> None:
+        torch.manual_seed(0)
+        self._model = Model().bfloat16().cuda().eval()
+        self._decoder = Decoder(self._model, as_graph=as_graph)
+        self._prompts = torch.randint(0, VOCABULARY, (1, LONGEST), device="cuda")
+        self._places = torch.arange(LONGEST, device="cuda")
+        self.run([Request(0.0, prompt, 4) for prompt in (*range(UNIT, 512 + 1, UNIT), UNIT)])
+
+    def run(self, requests: list[Request]) -> dict[str, Any]:
+        """Serves these requests: seconds to the first token, of each later token, and to the last one."""
+        first_s: list[float] = []
+        token_s: list[float] = []
+        request_s: list[float] = []
+        began = time.perf_counter()
+        for request in requests:
+            arrived = began + request.arrival_s
+            time.sleep(max(arrived - time.perf_counter(), 0))
+            moments = [each - arrived for each in self._serve(request)]
+            first_s.append(moments[0])
+            token_s += [after - before for before, after in itertools.pairwise(moments)]
+            request_s.append(moments[-1])
+        values = {"first_s": first_s, "token_s": token_s, "request_s": request_s}
+        return {name: [round(each, 6) for each in found] for name, found in values.items()}
+
+    def _serve(self, request: Request) -> list[float]:
+        """The moments of its tokens."""
+        token = self._model(self._prompts[:, : request.prompt], self._places[: request.prompt])
+        torch.cuda.synchronize()
+        moments = [time.perf_counter()]
+        for place in range(request.prompt, request.prompt + request.wanted - 1):
+            token = self._decoder.after(token, place)
+            token.item()
+            moments.append(time.perf_counter())
+        return moments
 
 
 def main() -> None:
-    """Serves all requests."""
+    """Serves for some seconds, or as often as the input says."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=int, default=400)
+    parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--rate", type=float, default=20.0, help="Requests a second.")
-    parser.add_argument("--trace", type=Path)
+    parser.add_argument("--trace", type=Path, help="Arrivals; else a Poisson process.")
     parser.add_argument("--graph", action="store_true", help="Decode with a CUDA graph.")
-    parser.add_argument("--start", type=Path)
-    parser.add_argument("--name", default="serving")
+    parser.add_argument("--requests", action="store_true", help="Serve when a line of the input such as 'seconds 5 1' "
+                        "requests it: for so long, with the arrivals of this number.")  # fmt: skip
     chosen = parser.parse_args()
-    torch.manual_seed(0)
-    model = Model().bfloat16().cuda().eval()
-    requests = (
-        at_random(chosen.requests, chosen.rate)
-        if chosen.trace is None
-        else traced(chosen.trace, chosen.requests, chosen.rate)
-    )
-    first_s: list[float] = []
-    token_s: list[float] = []
+
+    def arrivals(seconds: float, number: int) -> list[Request]:
+        if chosen.trace is None:
+            return at_random(seconds, chosen.rate, number)
+        return traced(chosen.trace, seconds, chosen.rate, number)
+
     with torch.no_grad():
-        decoder = Decoder(model, as_graph=chosen.graph)
-        prompts = torch.randint(0, VOCABULARY, (1, LONGEST), device="cuda")
-        places = torch.arange(LONGEST, device="cuda")
-
-        def serve(request: Request, began: float) -> None:
-            token = model(prompts[:, : request.prompt], places[: request.prompt])
-            torch.cuda.synchronize()
-            last = time.perf_counter()
-            first_s.append(last - began - request.arrival_s)
-            for place in range(request.prompt, request.prompt + request.wanted - 1):
-                token = decoder.after(token, place)
-                token.item()
-                token_s.append(time.perf_counter() - last)
-                last = time.perf_counter()
-
-        for prompt in (*range(UNIT, 512 + 1, UNIT), UNIT):
-            serve(Request(0.0, prompt, 4), time.perf_counter())
-        first_s.clear()
-        token_s.clear()
-        begin(chosen.start, chosen.name)
-        began = time.perf_counter()
-        for request in requests:
-            time.sleep(max(began + request.arrival_s - time.perf_counter(), 0))
-            serve(request, began)
-    took = time.perf_counter() - began
-    print(
-        json.dumps({
-            "program": chosen.name,
-            "requests": len(requests),
-            "seconds": took,
-            "first_token": percentiles(first_s),
-            "token": percentiles(token_s),
-        }),
-        flush=True,
-    )  # fmt: skip
+        server = Server(as_graph=chosen.graph)
+        if not chosen.requests:
+            print(json.dumps(server.run(arrivals(chosen.seconds, 1))), flush=True)
+            return
+        print(json.dumps({"ready": True}), flush=True)
+        for line in sys.stdin:
+            _, seconds, number = line.split()
+            print(json.dumps(server.run(arrivals(float(seconds), int(number)))), flush=True)
 
 
 if __name__ == "__main__":

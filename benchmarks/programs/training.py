@@ -12,12 +12,10 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as functional
-from benchmarks.programs.together_start import begin
 from torch import nn
 
 SIZES = {"small": (256, 4, 4, 128, 4), "large": (1024, 16, 12, 1024, 8)}
@@ -93,11 +91,13 @@ class Training:
 
 
 def answer_requests(training: Training) -> None:
-    """For each line of the input, such as "steps 60" or "seconds 2.5", trains and prints a line."""
+    """Trains for each line of the input, such as "steps 60" or "seconds 2.5", and prints a line; ignores more words."""
     print(json.dumps({"pid": os.getpid()}), flush=True)
     for line in sys.stdin:
-        unit, count = line.split()
+        unit, count, *_ = line.split()
         result = training.run(float(count)) if unit == "steps" else training.run(float("inf"), float(count))
+        if torch.are_deterministic_algorithms_enabled():
+            result["weights"] = training.weights()
         print(json.dumps(result), flush=True)
 
 
@@ -110,8 +110,6 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=4, help="Steps between two waits for the GPU.")
     parser.add_argument("--deterministic", action="store_true", help="Also print the hash of the weights.")
     parser.add_argument("--requests", action="store_true", help="Train when a line of the input requests it.")
-    parser.add_argument("--start", type=Path, help="Folder in which programs wait for one another.")
-    parser.add_argument("--name", default="training")
     chosen = parser.parse_args()
     if chosen.deterministic:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what PyTorch demands of a deterministic program
@@ -121,12 +119,11 @@ def main() -> None:
     if chosen.requests:
         answer_requests(training)
         return
-    begin(chosen.start, chosen.name)
     result = training.run(float("inf"), chosen.seconds) if chosen.steps is None else training.run(chosen.steps)
     del result["moments"]
     if chosen.deterministic:
         result["weights"] = training.weights()
-    print(json.dumps({"program": chosen.name, **result}), flush=True)
+    print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

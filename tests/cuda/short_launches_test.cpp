@@ -331,6 +331,34 @@ TEST_F(ShortLaunches, OfKernelsWithoutWorkerAreQueuedBehindOneAnother) {
   EXPECT_GT(*resources->history.block_time(waits->id()), Duration(1'000));
 }
 
+TEST_F(ShortLaunches, TimeInWhichOthersHaveASharePutsOffTheVerdictThatOneTakesTooLong) {
+  const auto waits = load("wait_at_gate", wait_at_gate, false);
+  const DeviceMemory gate = array(std::vector{0});
+  const DeviceMemory arrived = array(std::vector{0});
+  work.add_application("only");
+  work.add_launch(waits, 4, 1, arguments(gate.get(), arrived.get(), std::uint64_t{10'000'000'000}));
+  LaunchFactory factory(*resources, work.program);
+  resources->history.set_block_time(waits->id(), Duration(1'000));
+  const auto& operation = work.workload.applications.front().operations.front();
+  std::vector<gpushare::Event> events;
+  std::unique_ptr<GpuLaunch> launch = factory.make({.id = OperationId{0}, .operation = &operation});
+  launch->set_share({.quota = Quota::everywhere(launch->traits().max_residency), .whole_up_to = Duration(1'000'000)},
+                    0);
+  auto original = factory.in_better_mode(*launch);
+  ASSERT_TRUE(original);
+  original->set_share(launch->share());
+  original->grant({}, Time{});
+  original->hand_to_hardware(0, Time{});
+  original->shared_by(2);
+  original->shared_by(1);  // the other one has ended
+  original->collect(Time(Duration(1'900'000)), events);
+  EXPECT_TRUE(original->accepts_successor());
+  original->collect(Time(Duration(2'100'000)), events);
+  EXPECT_FALSE(original->accepts_successor());
+  write(gate, 1);
+  while (!original->has_ended()) original->collect(Time(Duration(2'200'000)), events);
+}
+
 TEST_F(ShortLaunches, OneThatTookTooLongIsFollowedByPreemptibleOnes) {
   add_application("only", 20);
   run_under("fifo");

@@ -56,6 +56,8 @@ void LaunchSet::put_into_effect(Time now) {
   }
   evict_stopped(now);
   choose_modes();
+  const auto sharers = std::ranges::count_if(launches_, [](const auto& launch) { return !launch->is_stopped(); });
+  for (const auto& launch : launches_) launch->shared_by(static_cast<int>(sharers));
   make_room(now);
   hand_to_hardware(now);
   polls_.soon();

@@ -40,11 +40,12 @@ void OriginalLaunch::hand_to_hardware(int level, Time now) {
   start_ = since_ = now;
 }
 
+// A brief launch starts with all its blocks at once; a longer one may have waited in hardware for each of the others.
 bool OriginalLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
   if (!has_begun()) return false;
   if (!is_reported_) progress_.start_whole(setup_.sms, start_, events);
   is_reported_ = true;
-  is_overdue_ = now - start_ > setup_.longest;
+  is_overdue_ = now - start_ > setup_.longest * (setup_.is_brief ? 1 : sharers_);
   if (!grids_.collect()) return false;
   end_ = now;
   was_steady_ = is_where_wanted();
@@ -86,6 +87,7 @@ void OriginalLaunch::queue_successor(const Submission& next, Time /*now*/) {
   if (!setup) return;
   auto launch = std::make_unique<OriginalLaunch>(factory_, next, next_traits, *code, *std::move(setup));
   launch->share_ = share_;
+  launch->sharers_ = sharers_;
   launch->launch(grids_.level(), grids_.mark_ends());
   launch->may_start_ = true;
   successor_ = std::move(launch);

@@ -84,6 +84,7 @@ class FakeLaunch final : public GpuLaunch {
     grids_.all_reached_their_end = true;
   }
   FakeGrids& fake_grids() { return grids_; }
+  int sharers() const { return sharers_; }
   std::string name() const { return std::to_string(index(id())); }
 
   const Device* device = nullptr;

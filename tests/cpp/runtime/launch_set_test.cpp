@@ -67,6 +67,15 @@ TEST_F(LaunchSetTest, LaunchesStartInRankOrderOnceAPlanHasThem) {
   EXPECT_THAT(take_log(), ElementsAre("start 2 at level 2", "start 1 at level 2"));
 }
 
+TEST_F(LaunchSetTest, LaunchesKnowHowManyHaveAShareBesideThem) {
+  hardware.better_mode = ExecutionMode::Original;
+  for (const int number : {1, 2, 3}) submit(number, number);
+  plan({everything(1), everything(2)});
+  EXPECT_EQ(hardware.launch(2).sharers(), 2) << "the third one has none";
+  plan({everything(2)});
+  EXPECT_EQ(hardware.launch(2).sharers(), 2) << "it may have waited while the first one had a share";
+}
+
 TEST_F(LaunchSetTest, EqualPlanDoesNothing) {
   submit(1, 1);
   plan({everything(1)});

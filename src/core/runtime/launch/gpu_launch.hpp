@@ -3,6 +3,7 @@
 // them: the launch, its share, its phase, its progress, and the successor that waits in hardware behind it.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -57,6 +58,8 @@ class GpuLaunch {
   /// Sets the policy's share from now on.
   void set_share(const Share& share, int rank);
   void set_share(const ShareOnSms& share) { share_ = share; }
+  /// So many launches have a share now, this one included: each may have to wait for the others on the hardware.
+  void shared_by(int launches) { sharers_ = std::max(sharers_, launches); }
   /// Its workers leave, and none come, whatever the policy wants, until it gets a new grant.
   void evict(Time now);
   /// No more of it starts from now on, whatever the policy wants.
@@ -104,6 +107,7 @@ class GpuLaunch {
   Time end_{};
   bool is_brief_ = false;
   bool is_withdrawn_ = false;
+  int sharers_ = 1;          // the most launches that had a share at the same time
   bool was_steady_ = false;  // it had the SMs that the policy wants now all the time
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "intercept/gate.hpp"
 
+#include <algorithm>
+
 #include "intercept/progress.hpp"
 #include "intercept/waiting.hpp"
 #include "programs/process_state.hpp"
@@ -19,6 +21,10 @@ constexpr std::uint64_t spin_for_mark_ns = 300'000;
 constexpr std::uint64_t nap_ns = 20'000;
 /// The interval at which a held thread checks whether a process that could release it still exists.
 constexpr std::uint64_t keeper_patience_ns = 100'000'000;
+/// The same for a process that launches collectives: one that was counted as it began to sleep wakes nothing.
+constexpr std::uint64_t collective_patience_ns = 1'000'000;
+/// A process that is further behind launches other collectives than the one ahead, as stages of a pipeline do.
+constexpr std::uint64_t most_behind = 1024;
 /// The interval at which a thread asks the driver about work under way: its mark may have been lost with the context.
 constexpr std::uint64_t mark_patience_ns = 10'000'000;
 
@@ -26,8 +32,17 @@ bool is_over_limit(const StreamWords& words, Lease lease) {
   return lease.limit_us != 0 && words.under_way() > std::int64_t{lease.limit_us} * 1000 && has_marks();
 }
 
-bool has_to_wait(const StreamWords& words, Lease lease) {
-  if (lease.state == LeaseState::Held) return true;
+/// Has another process of the program launched a collective whose counterpart this one has not launched yet?
+bool is_behind_in_collectives(const Membership& member) {
+  const std::uint64_t own = member.slot->collectives.load(std::memory_order_relaxed);
+  return std::ranges::any_of(member.page->processes, [own](const programs::ProcessSlot& other) {
+    const std::uint64_t launched = other.collectives.load(std::memory_order_acquire);
+    return launched > own && launched - own <= most_behind && other.pid.load(std::memory_order_relaxed) != 0;
+  });
+}
+
+bool has_to_wait(const Membership& member, const StreamWords& words, Lease lease) {
+  if (lease.state == LeaseState::Held) return !is_behind_in_collectives(member);
   return lease.state == LeaseState::Limited && is_over_limit(words, lease);
 }
 
@@ -52,7 +67,7 @@ class Wait {
       : member_(member), words_(words), stream_(stream) {}
 
   void until_let_through(Lease lease) {
-    for (; has_to_wait(words_, lease); lease = present_lease()) {
+    for (; has_to_wait(member_, words_, lease); lease = present_lease()) {
       if (waited_ns() >= member_.page->longest_hold_ns) {
         if (lease.state == LeaseState::Held) member_.slot->let_go.fetch_add(1, std::memory_order_relaxed);
         return;
@@ -76,7 +91,9 @@ class Wait {
       pause_processor();
     } else {
       const std::uint64_t left = member_.page->longest_hold_ns - waited_ns();
-      wait_while(member_.page->lease, lease.word(), std::min(left, keeper_patience_ns));
+      const bool has_peers = member_.slot->collectives.load(std::memory_order_relaxed) > 0;
+      const std::uint64_t patience = has_peers ? collective_patience_ns : keeper_patience_ns;
+      wait_while(member_.page->lease, lease.word(), std::min(left, patience));
       free_from_dead_keeper(*member_.page);
     }
     count(member_.slot->held_ns);
@@ -106,8 +123,13 @@ class Wait {
 
 }  // namespace
 
+void note_collective(const Membership& member) {
+  member.slot->collectives.fetch_add(1, std::memory_order_release);
+  if (Lease::of(member.page->lease.load()).state == LeaseState::Held) wake_all(member.page->lease);
+}
+
 void obey(const Membership& member, StreamWords& words, CUstream stream, Lease lease) {
-  if (!has_to_wait(words, lease) || is_capturing(stream)) return;
+  if (!has_to_wait(member, words, lease) || is_capturing(stream)) return;
   // The work launched since the last mark would never be known to have ended, as it may be short of the next mark.
   if (words.progress->launched.load(std::memory_order_relaxed) != words.marked.load(std::memory_order_relaxed)) {
     mark(member, words, stream);

@@ -76,6 +76,7 @@ void clear(ProcessSlot& slot) {
   slot.memory_bytes = 0;
   slot.streams = 0;
   slot.waiting = 0;
+  slot.collectives = 0;
   slot.last_launch_ns = 0;
   for (programs::StreamProgress& words : slot.progress) {
     words.launched = 0;
@@ -113,6 +114,7 @@ ProcessSlot* taken_slot(ProgramPage& page) {
   left->slot->memory_bytes = 0;
   left->slot->streams = 0;  // or the next process with the slot would be credited with this process's work
   left->slot->waiting = 0;
+  left->slot->collectives = 0;
   left->slot->pid = 0;
 }
 

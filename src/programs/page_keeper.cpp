@@ -69,6 +69,7 @@ void PageKeeper::release_dead() {
     if (!slot.pid.compare_exchange_strong(pid, page().keeper_pid)) continue;
     slot.streams.store(0);
     slot.waiting.store(0);
+    slot.collectives.store(0);
     slot.line.owner.store(0);
     raise(slot.line.go, go_always);
     if (has_ended) slot.memory_bytes.store(0);

@@ -34,7 +34,7 @@ struct Lease {
 };
 
 constexpr std::uint64_t page_magic = 0x3165726168737067;  // "gpshare1"
-constexpr std::uint32_t page_version = 2;
+constexpr std::uint32_t page_version = 3;
 constexpr std::size_t most_processes = 64;
 constexpr std::size_t most_streams = 64;  ///< the streams of a process with separate words; further ones share these
 constexpr std::size_t most_kernels = 4096;
@@ -54,8 +54,11 @@ struct StreamProgress {
 /// from a dead process. Its fields are then set to 0, except for totals over all processes that had the slot.
 struct ProcessSlot {
   alignas(64) std::atomic<std::int32_t> pid;
-  std::atomic<std::uint32_t> streams;         ///< how many of `progress` are in use, from the first
-  std::atomic<std::uint32_t> waiting;         ///< threads that wait for the GPU, for example in cuStreamSynchronize
+  std::atomic<std::uint32_t> streams;  ///< how many of `progress` are in use, from the first
+  std::atomic<std::uint32_t> waiting;  ///< threads that wait for the GPU, for example in cuStreamSynchronize
+  /// Launched kernels that wait on the GPU for those of other processes. A process that is behind another one in this
+  /// number is not held: the other one's kernel occupies the GPU until its own has come.
+  std::atomic<std::uint64_t> collectives;
   std::atomic<std::uint64_t> last_launch_ns;  ///< on CLOCK_MONOTONIC, stored where the clock is read anyway
   std::atomic<std::uint64_t> memory_bytes;    ///< of device memory that it has
   // The totals:

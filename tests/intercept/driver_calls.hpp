@@ -66,6 +66,10 @@ again:
 {
   ret;
 }
+.visible .entry ncclDevKernel_AllReduce_Sum_f32_RING_LL(.param .u64 values, .param .u32 rounds)
+{
+  ret;
+}
 )";
 
 }  // namespace intercepted

@@ -7,6 +7,7 @@
 //   dump                          all that is in use of the page, as JSON
 //   toggle COUNT SEED             holds the program and lets it go, so often, at random moments
 //   predict NANOSECONDS NAME [BLOCKS THREADS SHARED_BYTES]     for the kernel of this name; without them 1, 1, 0
+//   collectives PROCESS NUMBER    that this process, counted from 0, has launched
 //   order TO_DEVICE TO_HOST       copies and launches wait at gates; copies go in pieces of so many bytes, 0: whole
 //   unorder                       nobody orders them any more
 //   go NUMBER                     opens the gates of the first process up to this one
@@ -63,9 +64,9 @@ std::string set_field(ProgramPage& page, const std::string& field, std::uint64_t
 void dump(std::ostringstream& out, const ProcessSlot& slot) {
   out << "{\"pid\": " << slot.pid << ", \"launches\": " << slot.launches << ", \"held_ns\": " << slot.held_ns
       << ", \"limited_ns\": " << slot.limited_ns << ", \"let_go\": " << slot.let_go << ", \"waiting\": " << slot.waiting
-      << ", \"worker_launches\": " << slot.worker_launches << ", \"evictions\": " << slot.evictions
-      << ", \"memory_bytes\": " << slot.memory_bytes << ", \"last_launch_ns\": " << slot.last_launch_ns
-      << ", \"streams\": [";
+      << ", \"collectives\": " << slot.collectives << ", \"worker_launches\": " << slot.worker_launches
+      << ", \"evictions\": " << slot.evictions << ", \"memory_bytes\": " << slot.memory_bytes
+      << ", \"last_launch_ns\": " << slot.last_launch_ns << ", \"streams\": [";
   for (std::uint32_t index = 0; index < slot.streams; ++index) {
     const StreamProgress& words = slot.progress[index];
     out << (index > 0 ? ", " : "") << "[" << words.launched << ", " << words.ended << "]";
@@ -203,6 +204,13 @@ std::string answer(ProgramPage& page, std::istringstream words) {
     page.kernels[index.value()].predicted_ns = ns;
     page.kernels[index.value()].samples = 5;
     page.kernels[index.value()].sampled_ns = 5 * ns;
+    return "ok";
+  }
+  if (command == "collectives") {
+    std::size_t process = 0;
+    std::uint64_t number = 0;
+    words >> process >> number;
+    page.processes[process].collectives = number;
     return "ok";
   }
   if (command == "order") {

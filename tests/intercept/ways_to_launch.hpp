@@ -55,6 +55,7 @@ class Kernels {
     CHECK(cu(cuModuleLoadData)(&module, code));
     CHECK(cu(cuModuleGetFunction)(&step_, module, "step"));
     CHECK(cu(cuModuleGetFunction)(&other_, module, "other"));
+    CHECK(cu(cuModuleGetFunction)(&collective_, module, "ncclDevKernel_AllReduce_Sum_f32_RING_LL"));
     CUlibrary library = nullptr;
     CHECK(cu(cuLibraryLoadData)(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0));
     CHECK(cu(cuLibraryGetKernel)(&kernel_, library, "step"));
@@ -116,6 +117,7 @@ class Kernels {
       {"kernel", [this](auto stream, auto& with) { return plain(step_, {1, 1}, stream, with); }},
       {"wide", [this](auto stream, auto& with) { return plain(step_, {4, 32}, stream, with); }},
       {"other", [this](auto stream, auto& with) { return plain(other_, {1, 1}, stream, with); }},
+      {"collective", [this](auto stream, auto& with) { return plain(collective_, {1, 1}, stream, with); }},
       {"wrong", [this](auto stream, auto& with) { return plain(step_, {0, 1}, stream, with); }},
       {"library", [this](auto stream, auto& with) { return plain(as_function(kernel_), {1, 1}, stream, with); }},
       {"enumerated", [this](auto stream, auto& with) { return plain(as_function(enumerated_), {1, 1}, stream, with); }},
@@ -139,6 +141,7 @@ class Kernels {
 
   CUfunction step_ = nullptr;
   CUfunction other_ = nullptr;
+  CUfunction collective_ = nullptr;
   CUkernel kernel_ = nullptr;
   CUkernel enumerated_ = nullptr;  ///< the first of the library: `step`
 };

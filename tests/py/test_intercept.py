@@ -217,6 +217,56 @@ def test_a_page_whose_keeper_was_killed_lets_go(program, page):
     assert program.read().startswith("took")
 
 
+def waits_at_gate(program, slot):
+    """Sends a launch, and waits until it is held."""
+    before = slot()["held_ns"]
+    program.send("launch kernel 1")
+    wait_until(lambda: slot()["held_ns"] > before)
+
+
+def test_a_process_that_is_behind_in_collectives_is_held_once_it_has_caught_up(machine, page):
+    ahead, behind = machine.program(page), machine.program(page)
+    ahead.ask("launch collective 2")
+    behind.ask("launch collective 1")
+    page.lease(HELD)
+    for line in ("launch kernel 3", "launch collective 1"):
+        assert behind.ask(line).startswith("took")
+    for process, number in ((ahead, 0), (behind, 1)):
+        waits_at_gate(process, lambda number=number: page.process_slot(number))
+    assert [page.process_slot(number)["collectives"] for number in (0, 1)] == [2, 2]
+    page.lease(FREE)
+    for process in (ahead, behind):
+        assert process.read().startswith("took")
+
+
+def test_a_held_process_goes_on_when_another_one_launches_a_collective(machine, page):
+    first, second = machine.program(page), machine.program(page)
+    for each in (first, second):
+        each.ask("launch collective 1")
+    page.lease(HELD)
+    waits_at_gate(second, lambda: page.process_slot(1))
+    page.tell("collectives 0 2")  # as one that had passed the gate before the lease was taken away
+    assert second.read().startswith("took")
+    assert second.ask("launch collective 1").startswith("took")
+    waits_at_gate(second, lambda: page.process_slot(1))
+
+
+def test_a_process_that_launches_other_collectives_than_one_far_ahead_is_held(machine, page):
+    first, second = machine.program(page), machine.program(page)
+    first.ask("launch collective 1")
+    page.tell("collectives 0 2000")
+    page.lease(HELD)
+    waits_at_gate(second, lambda: page.process_slot(1))
+
+
+def test_a_process_does_not_wait_for_collectives_of_one_that_has_ended(machine, page):
+    first, second = machine.program(page), machine.program(page)
+    first.ask("launch collective 1")
+    first.end()
+    page.lease(HELD)
+    waits_at_gate(second, lambda: page.process_slot(1))
+
+
 def test_work_under_way_stays_within_the_limit(program, page):
     page.tell("predict 100000 step")
     page.lease(LIMITED, 200)

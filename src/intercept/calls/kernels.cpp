@@ -77,7 +77,13 @@ std::string_view file_of(void* address) {
   return path;
 }
 
-std::int32_t record_index_of(const Membership& member, const LaunchedThing& thing, std::size_t nodes, void* caller) {
+/// NCCL's kernels, by the names that its versions give them.
+bool is_collective(std::string_view name) {
+  return name.starts_with("ncclDevKernel") || name.starts_with("ncclKernel");
+}
+
+void describe(KnownLaunch& entry, const Membership& member, std::size_t nodes, void* caller) {
+  const LaunchedThing& thing = entry.thing;
   char of_graph[64];
   const char* name = of_graph;
   programs::LaunchShape shape = thing.shape;
@@ -90,7 +96,8 @@ std::int32_t record_index_of(const Membership& member, const LaunchedThing& thin
   }
   const std::uint32_t library = programs::library_of(*member.page, file_of(caller));
   const auto index = programs::record_of(*member.page, name, thing.kind, shape, library);
-  return index ? static_cast<std::int32_t>(*index) : -1;
+  entry.record_index = index ? static_cast<std::int32_t>(*index) : -1;
+  entry.is_collective = is_collective(name);
 }
 
 /// With the lock.
@@ -101,7 +108,7 @@ KnownLaunch* added(const Membership& member, const LaunchedThing& thing, std::si
   if (entry.hash == hash) return &entry;
   ++known_launches;
   entry.thing = thing;
-  entry.record_index = record_index_of(member, thing, nodes, caller);
+  describe(entry, member, nodes, caller);
   entry.hash.store(hash, std::memory_order_release);
   return &entry;
 }
@@ -174,7 +181,7 @@ void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nod
   const std::lock_guard lock(adding_launch);
   KnownLaunch* entry = added(member, thing, nodes, caller);
   if (entry == nullptr) return;
-  entry->record_index = record_index_of(member, thing, nodes, caller);
+  describe(*entry, member, nodes, caller);
   entry->graph_samples = 0;
   entry->has_enough_samples = false;
   entry->graph_predicted_ns = 0;

@@ -101,6 +101,8 @@ CUresult launched(const LaunchedThing& thing, const KernelArguments* arguments, 
   if (result != CUDA_SUCCESS) return result;
   sample.ends(stream, as_workers);
   count_launch(*member, known, words, stream);
+  if (known != nullptr && known->is_collective) [[unlikely]]
+    note_collective(*member);
   return result;
 }
 

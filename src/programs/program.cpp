@@ -43,12 +43,21 @@ Program::Program(daemon::SharedMemory memory)
 Work Program::poll() {
   Work work;
   Duration added{};
+  std::int64_t count = 0;  // of kernels
+  std::uint64_t in_graphs = 0;
   for (std::size_t number = 0; number < most_processes; ++number) {
     ProcessSlot& slot = page().processes[number];
     SeenProcess& seen = seen_[number];
     const std::int32_t pid = slot.pid.load(std::memory_order_acquire);
-    if (pid != seen.pid) seen = {.pid = pid};
+    if (pid != seen.pid) {
+      seen.pid = pid;
+      seen.streams = {};
+    }
     if (pid == 0) continue;
+    const std::uint64_t kernels = slot.launches.load() - slot.graph_launches.load();
+    count += static_cast<std::int64_t>(kernels - std::exchange(seen.kernels, kernels));
+    const std::uint64_t graph_ns = slot.graph_ns.load();
+    in_graphs += graph_ns - std::exchange(seen.graph_ns, graph_ns);
     work.is_awaited |= slot.waiting.load() != 0;
     const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
     for (std::size_t stream = 0; stream < streams; ++stream) {
@@ -72,7 +81,20 @@ Work Program::poll() {
   }
   launched_ = std::min(launched_ + std::min(added, Duration(most_at_once_ns)), most_ever);
   work.launched = launched_;
+  note_kernels(std::max(added - Duration(std::min(in_graphs, most_at_once_ns)), Duration{}), count);
   return work;
+}
+
+/// The counters are not read at one moment, and not all of them need be true.
+void Program::note_kernels(Duration work, std::int64_t count) {
+  constexpr double enough = 16;
+  constexpr double forgotten_from = 256;
+  kernel_ns_ += nanoseconds(work);
+  kernels_ = std::max(kernels_ + static_cast<double>(count), 0.0);
+  if (kernels_ >= enough) mean_kernel_ns_ = static_cast<std::int64_t>(kernel_ns_ / kernels_);
+  if (kernels_ < forgotten_from) return;
+  kernel_ns_ /= 2;
+  kernels_ /= 2;
 }
 
 /// A program that has been released stays free, whatever the scheduler has decided meanwhile.

@@ -269,6 +269,26 @@ TEST_F(ProgramGpuTest, LimitsProgramsForAWhileAfterOneWasHeld) {
   EXPECT_EQ(two.lease(), Lease{});
 }
 
+TEST(ProgramsKernels, MeanTimeIsThatOfTheLastOnesOutsideGraphs) {
+  WrittenProgram written;
+  ProcessSlot& slot = written.page().processes[0];
+  const auto launch = [&](std::uint64_t count, Duration each) {
+    slot.launches += count;
+    written.launch(each * static_cast<std::int64_t>(count));
+    written.program->poll();
+  };
+  launch(10, 2ms);
+  EXPECT_EQ(written.program->mean_kernel(), Duration{}) << "ten are few";
+  launch(10, 2ms);
+  EXPECT_EQ(written.program->mean_kernel(), Duration(2ms));
+  slot.graph_launches += 1;
+  slot.graph_ns += 30'000'000;
+  launch(1, 30ms);
+  EXPECT_EQ(written.program->mean_kernel(), Duration(2ms));
+  for (int time = 0; time < 100; ++time) launch(100, 10us);
+  EXPECT_LT(written.program->mean_kernel(), Duration(20us));
+}
+
 TEST(ProgramsAtOnce, TakeAPartOfEachSmHoweverBusyTheyAre) {
   const WrittenProgram busy;
   const Launch alone = piece_of("program", *busy.program, {});

@@ -54,8 +54,7 @@ Launch piece_of(const std::string& name, const Program& program, const ProgramGp
   const double busy = settings.run_at_once ? 0 : program.busy_ratio();
   const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
   const int warps = std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
-  Kernel kernel{
-      .name = name, .needs = {.threads = 32 * warps}, .is_profiled = false, .program_block = settings.block};
+  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false, .program_block = settings.block};
   return {.kernel = std::move(kernel), .blocks = static_cast<std::int64_t>(blocks)};
 }
 

@@ -10,7 +10,7 @@
 // without priority if their small launches took much longer than they can.
 //
 // Whole programs, of which quotas divide nothing, run together as long as that has not been measured to be worse than
-// turns (tuning/program_sharing.hpp).
+// turns (partitioning/program_sharing.hpp).
 //
 // Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
 // it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound
@@ -19,11 +19,11 @@
 //
 // Suits: workloads for which no policy is known to suit. Fails: one launch of an unprofiled kernel is shared by blind
 // proportion, and predictions are of throughput while all applications run, not of their ends.
+#include "core/partitioning/program_sharing.hpp"
 #include "core/policy_support/ranking.hpp"
 #include "core/policy_support/whole_up_to.hpp"
 #include "core/tuning/co_scheduler.hpp"
 #include "core/tuning/headroom/sm_headroom.hpp"
-#include "core/tuning/program_sharing.hpp"
 #include "core/tuning/serial_execution.hpp"
 
 namespace gpushare {
@@ -56,9 +56,7 @@ class Auto : public Policy {
     if (scheduler_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
 
-  bool wants(const Event& event) const override {
-    return of_programs_ ? programs_.wants() : scheduler_.wants(event);
-  }
+  bool wants(const Event& event) const override { return of_programs_ ? programs_.wants() : scheduler_.wants(event); }
   Plan decide(const State& state) const override {
     if (of_programs_) return programs_.plan(state);
     const bool is_serial = is_serial_ || scheduler_.is_serial();

@@ -122,20 +122,6 @@ struct Tuning {
   /// What co-running must promise over serial execution.
   static constexpr double gain_of_co_running = 1.02;
 
-  // --- Whole programs ---------------------------------------------------------------------------------------------------
-
-  /// Programs that get less than this done together, in times of what they do alone, take turns instead. A change of
-  /// turns costs some milliseconds: what is under way, and what the program had prepared.
-  static constexpr double least_worth_together = 0.85;
-  /// What is measured at a time: tens of blocks, and several steps of a training,
-  static constexpr Duration program_window{100'000'000};
-  /// and how often, before it counts.
-  static constexpr std::size_t program_windows = 5;
-  static constexpr Duration turn_of_program{20'000'000};
-  /// For how long they take turns before they are measured together again: at first, and at most.
-  static constexpr Duration shortest_turns{10'000'000'000};
-  static constexpr Duration longest_turns{160'000'000'000};
-
   // --- Headroom ------------------------------------------------------------------------------------------------------
 
   /// SMs are reserved for so many urgent launches at once.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tuning/program_sharing.hpp"
+#include "core/partitioning/program_sharing.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -7,10 +7,21 @@
 #include <numeric>
 
 #include "core/partitioning/sm_partition.hpp"
-#include "core/tuning/tuning.hpp"
 
 namespace gpushare {
 namespace {
+
+/// Programs that get less than this done together, in times of what they do alone, take turns instead. A change of
+/// turns costs some milliseconds: what is under way, and what the program had prepared.
+constexpr double least_worth_together = 0.85;
+/// What is measured at a time: tens of blocks, and several steps of a training,
+constexpr Duration window_length(100'000'000);
+/// and how often, before it counts.
+constexpr std::size_t windows_that_count = 5;
+constexpr Duration turn_length(20'000'000);
+/// For how long they take turns before they are measured together again: at first, and at most.
+constexpr Duration shortest_turns(10'000'000'000);
+constexpr Duration longest_turns(160'000'000'000);
 
 bool is_urgent(const RunningLaunch& launch) { return launch.priority > 0; }
 
@@ -31,7 +42,8 @@ int least_residency(const std::vector<const RunningLaunch*>& launches) {
 }
 
 std::size_t most_at_once(const std::vector<const RunningLaunch*>& launches, const State& state) {
-  return launches.empty() ? 0 : static_cast<std::size_t>(least_residency(launches)) * static_cast<std::size_t>(state.sms());
+  return launches.empty() ? 0
+                          : static_cast<std::size_t>(least_residency(launches)) * static_cast<std::size_t>(state.sms());
 }
 
 /// An equal part of the SMs; more programs than SMs have one each, together with others.
@@ -92,11 +104,11 @@ void ProgramSharing::watch_together(const State& state) {
   for (const RunningLaunch* launch : launches) members_.insert(launch->application);
   if (const std::size_t most = most_at_once(launches, state); launches.size() > most && now >= turn_ends_) {
     first_ += most;
-    turn_ends_ = now + Tuning::turn_of_program;
+    turn_ends_ = now + turn_length;
     is_changed_ = true;
   }
-  if (now - began_ < Tuning::program_window) return;
-  if (now - began_ < 2 * Tuning::program_window) close_window(now);  // else nothing has happened for long
+  if (now - began_ < window_length) return;
+  if (now - began_ < 2 * window_length) close_window(now);  // else nothing has happened for long
   open_window(now);
 }
 
@@ -114,7 +126,7 @@ void ProgramSharing::close_window(Time now) {
   for (auto& [application, progress] : progress_) progress.done = all_done(progress, now);
   if (std::exchange(measured_, members_) != members_) {
     worths_.clear();
-    patience_ = Tuning::shortest_turns;
+    patience_ = shortest_turns;
   }
   if (members_.size() == 1) {
     Progress& only = progress_[*members_.begin()];
@@ -122,10 +134,10 @@ void ProgramSharing::close_window(Time now) {
   }
   if (members_.size() < 2) return;
   worths_.push_back(worth(window_ns));
-  if (worths_.size() < Tuning::program_windows) return;
+  if (worths_.size() < windows_that_count) return;
   const double mean = std::reduce(worths_.begin(), worths_.end()) / static_cast<double>(worths_.size());
   worths_.clear();
-  if (mean < Tuning::least_worth_together) begin_turns(now);
+  if (mean < least_worth_together) begin_turns(now);
 }
 
 /// What has been done together, in times of what each one does alone. Turns are worth 1, but for their costs.
@@ -144,8 +156,8 @@ double ProgramSharing::worth(double window_ns) const {
 void ProgramSharing::begin_turns(Time now) {
   const bool is_known =
       std::ranges::all_of(members_, [this](ApplicationId member) { return progress_[member].alone > 0; });
-  turns_until_ = now + (is_known ? patience_ : Tuning::turn_of_program * static_cast<std::int64_t>(members_.size()));
-  if (is_known) patience_ = std::min(2 * patience_, Tuning::longest_turns);
+  turns_until_ = now + (is_known ? patience_ : turn_length * static_cast<std::int64_t>(members_.size()));
+  if (is_known) patience_ = std::min(2 * patience_, longest_turns);
   owner_.reset();
   is_changed_ = true;
 }
@@ -166,7 +178,7 @@ void ProgramSharing::watch_turns(const State& state) {
       launches, [this](const RunningLaunch* launch) { return owner_ && launch->application > *owner_; });
   owner_ = (next == launches.end() ? launches.front() : *next)->application;
   began_ = now;
-  turn_ends_ = now + Tuning::turn_of_program;
+  turn_ends_ = now + turn_length;
   Progress& progress = progress_[*owner_];
   all_done(progress, now);
   progress.done = 0;
@@ -174,7 +186,7 @@ void ProgramSharing::watch_turns(const State& state) {
 
 void ProgramSharing::end_turn(Time now) {
   const auto found = owner_ ? progress_.find(*owner_) : progress_.end();
-  if (found == progress_.end() || now - began_ < Tuning::turn_of_program / 2) return;
+  if (found == progress_.end() || now - began_ < turn_length / 2) return;
   Progress& progress = found->second;
   progress.done = all_done(progress, now);
   if (progress.done > 0) note(progress.alone, progress.done / nanoseconds(now - began_));

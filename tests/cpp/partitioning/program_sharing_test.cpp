@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/tuning/program_sharing.hpp"
+#include "core/partitioning/program_sharing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,6 @@
 #include <functional>
 #include <set>
 
-#include "core/tuning/tuning.hpp"
 #include "hand_written_events.hpp"
 #include "tuning/sample_kernels.hpp"
 

@@ -16,124 +16,30 @@ out.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
-import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from benchmarks.gpu.mps import mps_daemon
+from benchmarks.programs.loads import LOADS, ORDERED, PROGRAMS, Instance, batches, instances, suits
 from benchmarks.programs.orderings import compiled
-from benchmarks.programs.running import TRAINING, Answering, ProgramFailedError, server_for, write
+from benchmarks.programs.running import Answering, ProgramFailedError, server_for, write
+from benchmarks.programs.sharing_report import report
 
 START_S = 150.0
 """Longest time until a program is ready."""
 MORE_S = 30.0
 """Longest time of an answer beyond its window."""
-MOST_CLIENTS = 12
-"""Of one MPS: more have not been tried."""
-SERVING = (sys.executable, "-m", "benchmarks.programs.serving", "--requests")
-ORDERED = "ordered"
-"""The file that nvcc makes of ordered.cu."""
-PERCENTILES = (50, 99)
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program of a load.
-
-    Attributes:
-        command: its command line.
-        priority: its priority under ``gpushare run``; with a positive one it is urgent for MPS.
-    """
-
-    command: tuple[str, ...]
-    priority: int = 0
-
-
-PROGRAMS = {
-    "small": Program((*TRAINING, "--size", "small")),
-    "large": Program((*TRAINING, "--size", "large")),
-    "serving": Program((*SERVING, "--graph"), priority=10),
-    "serving_eager": Program(SERVING, priority=10),
-    "bodies": Program((ORDERED, "nbody", "pinned", "16", "16", "3")),
-    "triads": Program((ORDERED, "triad", "pinned", "100", "50", "100")),
-}
-LOADS = {
-    "light": ("small", "serving"),
-    "busy": ("large", "serving"),
-    "busy_eager": ("large", "serving_eager"),
-    "trainings": ("large", "small"),
-    "training_hpc": ("large", "triads"),
-    "inference_hpc": ("serving", "bodies"),
-    "four": ("large", "serving", "bodies", "triads"),
-}
-
-
-class Instance(NamedTuple):
-    """A program as a way has it.
-
-    Attributes:
-        place: what the program joins: ``slices``, ``mps``, or a way with a server.
-        program: key of :data:`PROGRAMS`.
-        variables: of its environment.
-    """
-
-    place: str
-    program: str
-    variables: tuple[tuple[str, str], ...] = ()
 
 
 Results = dict[str, dict[str, Any]]
 """A window's result by program."""
-
-
-def instances(way: str, load: str) -> list[Instance]:
-    """The programs of a load in this way."""
-    kind, _, choice = way.partition(":")
-    if kind != "mps":
-        return [Instance(way, program) for program in LOADS[load]]
-    found = []
-    for position, program in enumerate(LOADS[load]):
-        variables: tuple[tuple[str, str], ...] = ()
-        if choice == "priorities":
-            variables = (("CUDA_MPS_CLIENT_PRIORITY", "0" if PROGRAMS[program].priority > 0 else "1"),)
-        elif choice and (percentage := choice.split("/")[position]) != "100":
-            variables = (("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", percentage),)
-        found.append(Instance(kind, program, variables))
-    return found
-
-
-def suits(way: str, load: str) -> bool:
-    """Whether a way's percentages, if it has any, are as many as the load's programs."""
-    return "/" not in way or len(way.split("/")) == len(LOADS[load])
-
-
-def batches(ways: Sequence[str], loads: Sequence[str]) -> list[list[str]]:
-    """The ways that are measured at the same time: those of one MPS, and as many of its clients as have been tried."""
-    made: list[list[str]] = [[]]
-
-    def clients(batch: Iterable[str]) -> set[Instance]:
-        pairs = itertools.product(batch, loads)
-        return {
-            each for way, load in pairs if way.startswith("mps") and suits(way, load) for each in instances(way, load)
-        }
-
-    for way in ways:
-        both = clients([*made[-1], way])
-        is_new = way.startswith("mps") and (len({each.place for each in both}) > 1 or len(both) > MOST_CLIENTS)
-        made += [[way]] if is_new else []
-        if not is_new:
-            made[-1].append(way)
-    return [batch for batch in made if batch]
 
 
 @contextmanager
@@ -297,89 +203,6 @@ def attempted(running: Running, way: str, load: str, seconds: float, number: int
     except ProgramFailedError as error:
         print(f"{load}, {way}: {error}", flush=True)
         return None
-
-
-def percentile(values: Sequence[float], percent: int) -> float:
-    """Of values in any order."""
-    return sorted(values)[min(len(values) * percent // 100, len(values) - 1)]
-
-
-def speed(shared: Mapping[str, Any], alone: Mapping[str, Any]) -> float:
-    """Relative to that alone: of a server, by the mean time of a request."""
-    if "per_s" in shared:
-        return float(shared["per_s"] / alone["per_s"])
-    return statistics.fmean(alone["request_s"]) / statistics.fmean(shared["request_s"])
-
-
-class Row(NamedTuple):
-    """A way's values for a load: medians over the rounds, and percentiles of all latencies relative to those alone."""
-
-    way: str
-    rounds: int
-    requests: int
-    speeds: dict[str, float]
-    latencies: dict[str, float]
-    stp: float
-    antt: float
-
-
-def rows(found: Mapping[str, Any], load: str) -> list[Row]:
-    """All ways of a load."""
-    units = [unit for unit in found["units"] if unit["load"] == load]
-    made = []
-    for way in dict.fromkeys(way for unit in units for way in unit["ways"]):
-        both = [(unit["ways"][way], unit["alone"]) for unit in units if way in unit["ways"]]
-        each_round = [{name: speed(shared[name], alone[name]) for name in shared} for shared, alone in both]
-        latencies, requests = {}, 0
-        for name in both[0][0]:
-            if "request_s" not in both[0][0][name]:
-                continue
-            requests = sum(len(shared[name]["request_s"]) for shared, _ in both)
-            for part, percent in itertools.product(("first_s", "token_s"), PERCENTILES):
-                values = [[value for each in side for value in each[name][part]] for side in zip(*both, strict=True)]
-                latencies[f"{part} p{percent}"] = percentile(values[0], percent) / percentile(values[1], percent)
-        made.append(
-            Row(
-                way,
-                len(both),
-                requests,
-                {name: statistics.median(each[name] for each in each_round) for name in each_round[0]},
-                latencies,
-                statistics.median(sum(each.values()) for each in each_round),
-                statistics.median(statistics.fmean(1 / value for value in each.values()) for each in each_round),
-            )
-        )
-    return made
-
-
-def report(found: Mapping[str, Any]) -> None:
-    """Prints a table for each load; ``*`` is behind the percentages of MPS with the highest STP."""
-    for load in dict.fromkeys(unit["load"] for unit in found["units"]):
-        made = rows(found, load)
-        if not made:
-            continue
-        best = max((row for row in made if "/" in row.way), key=lambda row: row.stp, default=None)
-        names = [*made[0].speeds, *made[0].latencies, "STP", "ANTT"]
-        print(f"\n{load:42} rounds requests " + " ".join(f"{name:>13}" for name in names))
-        for row in made:
-            values = [*row.speeds.values(), *row.latencies.values(), row.stp, row.antt]
-            mark = " *" if row is best else ""
-            line = " ".join(f"{value:13.3f}" for value in values)
-            print(f"{row.way + mark:42} {row.rounds:6} {row.requests:8} {line}")
-        print(f"alone: {', '.join(told_alone(found, load))}")
-
-
-def told_alone(found: Mapping[str, Any], load: str) -> Iterator[str]:
-    """The values of the programs alone, over all rounds."""
-    units = [unit["alone"] for unit in found["units"] if unit["load"] == load]
-    for name in LOADS[load]:
-        if "per_s" in units[0][name]:
-            values = [unit[name]["per_s"] for unit in units]
-            yield f"{name} {statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f}) a second"
-            continue
-        for part, percent in itertools.product(("first_s", "token_s"), PERCENTILES):
-            pooled = [value for unit in units for value in unit[name][part]]
-            yield f"{name} {part} p{percent} {1e3 * percentile(pooled, percent):.2f} ms"
 
 
 def options() -> argparse.Namespace:

@@ -54,7 +54,7 @@ Launch piece_of(const std::string& name, const Program& program, const ProgramGp
   const double busy = settings.run_at_once ? 0 : program.busy_ratio();
   const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
   const int warps = std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
-  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false};
+  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false, .program_block = settings.block};
   return {.kernel = std::move(kernel), .blocks = static_cast<std::int64_t>(blocks)};
 }
 
@@ -306,6 +306,7 @@ Event ProgramGpu::event_of(const Piece& piece, EventKind kind, Time now, SmId sm
 }
 
 void ProgramGpu::start_block(Piece& piece, SmId sm, Time now) {
+  if (piece.resident() == 0) piece.changed = now;  // a program that was held needs a moment to launch again
   Event event = event_of(piece, EventKind::BlockStarted, now, sm);
   if (piece.phase != nullptr && piece.started == 0) {
     piece.program->tasks().open(piece.phase->run, piece.phase->run.last());

@@ -32,6 +32,9 @@ struct ProgramGpuSettings {
   std::uint32_t limit_us = 500;          ///< limit of a program's predicted work under way where programs are held
   Duration limited_for{60'000'000'000};  ///< so long after a program has last been held
   bool run_at_once = false;  ///< kernels of different programs run at the same time, as under MPS, not in time slices
+
+  /// There, programs seldom have to be held, and a limit would cost them more than holds that take effect late.
+  static ProgramGpuSettings under_mps() { return {.limited_for = Duration(1'000'000'000), .run_at_once = true}; }
 };
 
 /// The device code of a piece of work.

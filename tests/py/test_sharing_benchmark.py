@@ -8,7 +8,7 @@ import sys
 import intercepted
 import pytest
 import stand_in_gpu
-from benchmarks.programs import sharing
+from benchmarks.programs import loads, sharing
 
 from gpushare.programs.driver_folder import LIBRARY
 
@@ -42,7 +42,7 @@ def measured(tmp_path, monkeypatch):
         for name in ("small", "large", "serving"):
             word = words.get(name, "serving" if name == "serving" else "trains")
             priority = 10 if name == "serving" else 0
-            monkeypatch.setitem(sharing.PROGRAMS, name, sharing.Program((sys.executable, str(file), word), priority))
+            monkeypatch.setitem(loads.PROGRAMS, name, loads.Program((sys.executable, str(file), word), priority))
         monkeypatch.setattr(sys, "argv", ["sharing", *LINE, *line, "--json", str(tmp_path / "found.json")])
         sharing.main()
         return json.loads((tmp_path / "found.json").read_text())["units"]
@@ -83,9 +83,9 @@ def test_nothing_is_begun_after_the_time(measured):
 
 def test_one_mps_is_there_at_a_time():
     ways = ["slices", "mps", "mps:50/50", "run:fifo", "mps+run:auto", "mps+run:even", "mps:30/70"]
-    made = sharing.batches(ways, ["light", "busy"])
+    made = loads.batches(ways, ["light", "busy"])
     assert made == [["slices", "mps", "mps:50/50", "run:fifo"], ["mps+run:auto"], ["mps+run:even"], ["mps:30/70"]]
-    assert sharing.batches(["mps:40/60", "mps:25/25/25/25"], ["four"]) == [["mps:40/60", "mps:25/25/25/25"]]
+    assert loads.batches(["mps:40/60", "mps:25/25/25/25"], ["four"]) == [["mps:40/60", "mps:25/25/25/25"]]
 
 
 @pytest.mark.parametrize("line", [["--loads", "heavy"], ["--ways", "slises"]])

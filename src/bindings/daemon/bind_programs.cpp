@@ -25,7 +25,7 @@ SinkPtr open_program_sink(const Device& device, std::shared_ptr<Programs> progra
   const Bytes whole{};
   if (ordered) programs->order_tasks({is_cut ? pieces.to_device : whole, is_cut ? pieces.to_host : whole});
   const py::gil_scoped_release released;
-  const ProgramGpuSettings settings{.run_at_once = run_at_once};
+  const ProgramGpuSettings settings = run_at_once ? ProgramGpuSettings::under_mps() : ProgramGpuSettings{};
   return {new daemon::SessionSink(program_live_device(device, std::move(programs), settings), make_policy,
                                   {.ordering = std::move(ordered)}),
           WithoutGil<daemon::SessionSink>{}};
@@ -37,7 +37,7 @@ std::shared_ptr<ProgramPort> open_program_port(const SinkPtr& sink, std::shared_
   auto memory = daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(descriptor), sizeof(ProgramPage));
   auto program = std::make_shared<Program>(std::move(memory));
   const py::gil_scoped_release released;
-  const ProgramGpuSettings settings{.run_at_once = run_at_once};
+  const ProgramGpuSettings settings = run_at_once ? ProgramGpuSettings::under_mps() : ProgramGpuSettings{};
   return {new ProgramPort(sink->session(), std::move(application), std::move(programs), std::move(program), settings),
           WithoutGil<ProgramPort>{}};
 }

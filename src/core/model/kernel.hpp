@@ -44,6 +44,9 @@ struct Kernel {
   bool is_profiled = true;  ///< may policies read `cost`? A real GPU also runs kernels without a profile.
   /// Blocks per nanosecond with the GPU to itself, as the kernel was written: workers may be slower. 0: not measured.
   double rate_as_written = 0;
+  /// Not 0: a launch is work of a whole program, and a block so much GPU time of it. It goes or is held, on all SMs
+  /// alike: how many SMs it has is not enforced.
+  Duration program_block{};
 };
 
 }  // namespace gpushare

@@ -9,6 +9,9 @@
 // keep their quotas behind it, and some SMs are reserved for the next one. They are reserved, too, for applications
 // without priority if their small launches took much longer than they can.
 //
+// Whole programs, of which quotas divide nothing, run together as long as that has not been measured to be worse than
+// turns (partitioning/program_sharing.hpp).
+//
 // Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
 // it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound
 // shorter than one launch of each application. reserve_share=0.15, the largest share of the SMs that is reserved;
@@ -16,6 +19,7 @@
 //
 // Suits: workloads for which no policy is known to suit. Fails: one launch of an unprofiled kernel is shared by blind
 // proportion, and predictions are of throughput while all applications run, not of their ends.
+#include "core/partitioning/program_sharing.hpp"
 #include "core/policy_support/ranking.hpp"
 #include "core/policy_support/whole_up_to.hpp"
 #include "core/tuning/co_scheduler.hpp"
@@ -24,6 +28,8 @@
 
 namespace gpushare {
 namespace {
+
+bool is_of_program(const RunningLaunch& launch) { return launch.launch->kernel.program_block > Duration{}; }
 
 class Auto : public Policy {
  public:
@@ -34,12 +40,14 @@ class Auto : public Policy {
         longest_whole_(nanoseconds(longest_whole)) {}
 
   bool admits(const RunningLaunch& launch, const State& state) override {
-    if (!headroom_.admits(launch, state)) return false;
+    if (is_of_program(launch) || !headroom_.admits(launch, state)) return false;
     scheduler_.exclude(launch.id);
     return true;
   }
 
   void observe(const Event& event, const State& state) override {
+    if (event.kind == EventKind::LaunchArrived && is_of_program(*state.find(event.operation))) of_programs_ = true;
+    if (of_programs_) return programs_.observe(event, state);
     gaps_.observe(event);
     headroom_.observe(event, state);
     scheduler_.observe(event, state);
@@ -48,8 +56,9 @@ class Auto : public Policy {
     if (scheduler_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
 
-  bool wants(const Event& event) const override { return scheduler_.wants(event); }
+  bool wants(const Event& event) const override { return of_programs_ ? programs_.wants() : scheduler_.wants(event); }
   Plan decide(const State& state) const override {
+    if (of_programs_) return programs_.plan(state);
     const bool is_serial = is_serial_ || scheduler_.is_serial();
     return headroom_.applied_to(is_serial ? serial_plan(state) : scheduler_.plan(state), state);
   }
@@ -79,6 +88,8 @@ class Auto : public Policy {
   }
 
   CoScheduler scheduler_;
+  ProgramSharing programs_;
+  bool of_programs_ = false;
   RemainingTime remaining_;
   LaunchGaps gaps_;
   SmHeadroom headroom_;

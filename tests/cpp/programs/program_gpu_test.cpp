@@ -201,6 +201,17 @@ TEST_F(ProgramGpuTest, EndsThePieceWhenTheProgramPauses) {
   EXPECT_TRUE(gpu.is_idle());
 }
 
+TEST_F(ProgramGpuTest, GivesAProgramThatIsLetGoAMomentToLaunchAgain) {
+  launch_both(2ms);
+  gpu.apply(plan_of({OperationId{0}}));
+  one.end(2ms);
+  two.end(2ms);
+  events_within(1ms);
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_THAT(events_within(0ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+  EXPECT_THAT(events_within(20ms), testing::Contains(EventKind::LaunchEnded));
+}
+
 TEST_F(ProgramGpuTest, TakesWhatNoMarkTellsForEndedWhenItShouldHave) {
   one.launch(100us);
   submit(one, 0);
@@ -292,7 +303,7 @@ TEST(ProgramsKernels, MeanTimeIsThatOfTheLastOnesOutsideGraphs) {
 TEST(ProgramsAtOnce, TakeAPartOfEachSmHoweverBusyTheyAre) {
   const WrittenProgram busy;
   const Launch alone = piece_of("program", *busy.program, {});
-  const Launch beside = piece_of("program", *busy.program, {.run_at_once = true});
+  const Launch beside = piece_of("program", *busy.program, ProgramGpuSettings::under_mps());
   const Device device = program_device("programs");
   EXPECT_EQ(alone.kernel.needs.threads, device.per_sm.threads);
   EXPECT_LE(beside.kernel.needs.threads * device.per_sm.blocks, device.per_sm.threads);

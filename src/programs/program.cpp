@@ -43,8 +43,7 @@ Program::Program(daemon::SharedMemory memory)
 Work Program::poll() {
   Work work;
   Duration added{};
-  std::int64_t count = 0;  // of kernels
-  std::uint64_t in_graphs = 0;
+  std::uint64_t block_times = 0;
   for (std::size_t number = 0; number < most_processes; ++number) {
     ProcessSlot& slot = page().processes[number];
     SeenProcess& seen = seen_[number];
@@ -54,10 +53,8 @@ Work Program::poll() {
       seen.streams = {};
     }
     if (pid == 0) continue;
-    const std::uint64_t kernels = slot.launches.load() - slot.graph_launches.load();
-    count += static_cast<std::int64_t>(kernels - std::exchange(seen.kernels, kernels));
-    const std::uint64_t graph_ns = slot.graph_ns.load();
-    in_graphs += graph_ns - std::exchange(seen.graph_ns, graph_ns);
+    const std::uint64_t of_slot = slot.block_times.load();
+    block_times += of_slot - std::exchange(seen.block_times, of_slot);
     work.is_awaited |= slot.waiting.load() != 0;
     const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
     for (std::size_t stream = 0; stream < streams; ++stream) {
@@ -81,20 +78,22 @@ Work Program::poll() {
   }
   launched_ = std::min(launched_ + std::min(added, Duration(most_at_once_ns)), most_ever);
   work.launched = launched_;
-  note_kernels(std::max(added - Duration(std::min(in_graphs, most_at_once_ns)), Duration{}), count);
+  note_blocks(std::min(added, Duration(most_at_once_ns)), block_times);
   return work;
 }
 
-/// The counters are not read at one moment, and not all of them need be true.
-void Program::note_kernels(Duration work, std::int64_t count) {
-  constexpr double enough = 16;
-  constexpr double forgotten_from = 256;
-  kernel_ns_ += nanoseconds(work);
-  kernels_ = std::max(kernels_ + static_cast<double>(count), 0.0);
-  if (kernels_ >= enough) mean_kernel_ns_ = static_cast<std::int64_t>(kernel_ns_ / kernels_);
-  if (kernels_ < forgotten_from) return;
-  kernel_ns_ /= 2;
-  kernels_ /= 2;
+/// The numbers are not of one moment, and need not be true.
+void Program::note_blocks(Duration work, std::uint64_t block_times) {
+  constexpr double enough_ns = 2e7;
+  constexpr double forgotten_from_ns = 2e8;
+  constexpr double longest_ns = 1e9;
+  recent_work_ns_ += nanoseconds(work);
+  recent_block_times_ += std::min(static_cast<double>(block_times) * 1024, nanoseconds(work) * longest_ns);
+  if (recent_work_ns_ < enough_ns) return;
+  usual_block_ns_ = static_cast<std::int64_t>(recent_block_times_ / recent_work_ns_);
+  if (recent_work_ns_ < forgotten_from_ns) return;
+  recent_work_ns_ /= 2;
+  recent_block_times_ /= 2;
 }
 
 /// A program that has been released stays free, whatever the scheduler has decided meanwhile.

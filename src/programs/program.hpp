@@ -57,8 +57,9 @@ class Program {
   Duration usual_piece() const { return Duration(usual_piece_ns_.load()); }
   void note_piece(Duration work);
 
-  /// The mean predicted time of its last kernels, those in graphs left out; 0 where few have been launched.
-  Duration mean_kernel() const { return Duration(mean_kernel_ns_.load()); }
+  /// The predicted time of a block of the kernels that it has run lately, weighted by their times. 0: short, or in
+  /// graphs, or not known yet.
+  Duration usual_block() const { return Duration(usual_block_ns_.load()); }
 
   /// The share of the time for which it keeps the GPU busy when it may launch freely; 1 where that is not known.
   double busy_ratio() const { return busy_ratio_.load(); }
@@ -67,7 +68,7 @@ class Program {
 
  private:
   void write_lease(Lease lease);
-  void note_kernels(Duration work, std::int64_t count);
+  void note_blocks(Duration work, std::uint64_t block_times);
   ProgramPage& page() const { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
 
   struct SeenStream {
@@ -76,18 +77,17 @@ class Program {
   };
   struct SeenProcess {
     std::int32_t pid = 0;
-    std::uint64_t kernels = 0;   ///< total of all processes that had the slot
-    std::uint64_t graph_ns = 0;  ///< likewise
+    std::uint64_t block_times = 0;  ///< of all processes that had the slot
     std::array<SeenStream, most_streams> streams{};
   };
 
   daemon::SharedMemory memory_;
   ProgramTasks tasks_;
   std::vector<SeenProcess> seen_;
-  Duration launched_{};   // by processes that may have ended
-  double kernel_ns_ = 0;  // of the last kernels,
-  double kernels_ = 0;    // of which there were so many
-  std::atomic<std::int64_t> mean_kernel_ns_ = 0;
+  Duration launched_{};  // by processes that may have ended
+  double recent_work_ns_ = 0;
+  double recent_block_times_ = 0;  // of that work, in ns x ns
+  std::atomic<std::int64_t> usual_block_ns_ = 0;
   std::atomic<std::int64_t> usual_piece_ns_;
   std::atomic<double> busy_ratio_ = 1;
   std::mutex mutex_;

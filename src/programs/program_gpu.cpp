@@ -54,7 +54,8 @@ Launch piece_of(const std::string& name, const Program& program, const ProgramGp
   const double busy = settings.run_at_once ? 0 : program.busy_ratio();
   const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
   const int warps = std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
-  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false, .program_block = settings.block};
+  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false};
+  if (settings.run_at_once) kernel.program_block = program.usual_block();
   return {.kernel = std::move(kernel), .blocks = static_cast<std::int64_t>(blocks)};
 }
 
@@ -89,6 +90,7 @@ void ProgramGpu::submit(const Submission& submission) {
               .program = code != nullptr ? code->program : phase->program,
               .blocks = launch->blocks,
               .threads = launch->kernel.needs.threads,
+              .block = phase == nullptr ? launch->kernel.program_block : std::nullopt,
               .measured_at = time,
               .changed = time,
               .phase = phase};
@@ -152,6 +154,16 @@ std::optional<Event> ProgramGpu::take_event() {
   return event;
 }
 
+/// Policies that heard of other kernels when the piece was submitted have to hear of these.
+bool ProgramGpu::has_other_kernels(const Piece& piece) const {
+  constexpr Duration short_block(100'000);
+  constexpr int much = 4;
+  if (!piece.block) return false;
+  const Duration heard = std::max(*piece.block, short_block);
+  const Duration present = std::max(piece.program->usual_block(), short_block);
+  return present > much * heard || heard > much * present;
+}
+
 void ProgramGpu::poll(Time now) {
   copies_.poll(now, events_);
   for (Piece& piece : pieces_) piece.phase != nullptr ? poll_phase(piece, now) : poll(piece, now);
@@ -176,9 +188,10 @@ void ProgramGpu::poll(Piece& piece, Time now) {
       piece.credited += settings_.block;
     }
     if (now - piece.measured_at >= busy_window) note_busy(piece, now);
-    if (piece.resident() > 0 && is_idle && now - piece.changed >= settings_.idle_after &&
-        !piece.program->is_busy_after_all()) {
-      note_busy(piece, piece.changed);
+    const bool has_paused = piece.resident() > 0 && is_idle && now - piece.changed >= settings_.idle_after &&
+                            !piece.program->is_busy_after_all();
+    if (has_paused) note_busy(piece, piece.changed);
+    if (has_paused || (piece.resident() > 0 && has_other_kernels(piece))) {
       end_all_blocks(piece, now);
       piece.program->note_piece(work.launched - piece.launched_before);
       end_piece(piece, now);

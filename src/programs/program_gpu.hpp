@@ -76,10 +76,11 @@ class ProgramGpu final : public LiveGpu {
     std::int64_t blocks = 0;
     std::int64_t started = 0;
     std::int64_t ended = 0;
-    Duration launched_before{};  ///< by the program, before this piece
-    Duration credited{};         ///< GPU time for which blocks have ended
-    int threads = 0;             ///< of a block
-    Duration measured_done{};    ///< GPU time and time up to which its program's share of the GPU has been noted
+    Duration launched_before{};       ///< by the program, before this piece
+    Duration credited{};              ///< GPU time for which blocks have ended
+    int threads = 0;                  ///< of a block
+    std::optional<Duration> block{};  ///< of its kernels, as policies have heard when it was submitted
+    Duration measured_done{};         ///< GPU time and time up to which its program's share of the GPU has been noted
     Time measured_at{};
     bool was_alone = true;  ///< since then
     Work work{};            ///< at the last poll
@@ -102,6 +103,7 @@ class ProgramGpu final : public LiveGpu {
   void poll(Time now);
   void poll(Piece& piece, Time now);
   void poll_phase(Piece& piece, Time now);
+  bool has_other_kernels(const Piece& piece) const;
   bool has_ended_by_prediction(const Piece& piece, Time now) const;
   void share_out(Time now);
   std::vector<OperationId> claims(SmId sm);

@@ -62,9 +62,10 @@ struct ProcessSlot {
   std::atomic<std::uint64_t> last_launch_ns;  ///< on CLOCK_MONOTONIC, stored where the clock is read anyway
   std::atomic<std::uint64_t> memory_bytes;    ///< of device memory that it has
   // The totals:
-  std::atomic<std::uint64_t> launches;        ///< of kernels and graphs
-  std::atomic<std::uint64_t> graph_launches;  ///< the part of `launches` that was graphs, and their predicted time:
-  std::atomic<std::uint64_t> graph_ns;
+  std::atomic<std::uint64_t> launches;  ///< of kernels and graphs
+  /// Sum over launches of the predicted time of the kernel, in units of 1024 ns, times that of one of its blocks, in
+  /// ns; of graphs 0.
+  std::atomic<std::uint64_t> block_times;
   std::atomic<std::uint64_t> held_ns;          ///< its threads have waited for the lease
   std::atomic<std::uint64_t> limited_ns;       ///< its threads have waited for work under way
   std::atomic<std::uint64_t> let_go;           ///< waits that ended after the longest hold

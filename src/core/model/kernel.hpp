@@ -2,6 +2,7 @@
 // A scheduler's view of a kernel: the needs of one thread block, and (for the simulated GPU) its cost.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "core/model/units.hpp"
@@ -44,9 +45,9 @@ struct Kernel {
   bool is_profiled = true;  ///< may policies read `cost`? A real GPU also runs kernels without a profile.
   /// Blocks per nanosecond with the GPU to itself, as the kernel was written: workers may be slower. 0: not measured.
   double rate_as_written = 0;
-  /// Not 0: a launch is work of a whole program, and a block so much GPU time of it. It goes or is held, on all SMs
-  /// alike: how many SMs it has is not enforced.
-  Duration program_block{};
+  /// A launch is work of a whole program whose kernels run beside those of others, and keep an SM from them for so long
+  /// at a time (0: not known). It goes or is held, on all SMs alike: how many SMs it has is not enforced.
+  std::optional<Duration> program_block{};
 };
 
 }  // namespace gpushare

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole programs beside each other (Kernel::program_block): each one goes or is held, on all SMs alike. They go
-// together, which costs none of them a hold, until they have been measured to get clearly less done than one after the
-// other would. Then they take turns for a while, and longer each time that this is found again. Where it was not known
-// what each of them does alone, one round of turns shows it.
-//
-// What a program does is counted in blocks. Those in which its work ends or is held have not been done, so the blocks
-// that end with a launch do not count, nor those of a program that is held. Programs with a priority above 0 go first
-// all the time, and are not measured.
+// Whole programs whose kernels run at the same time (Kernel::program_block). The GPU lets go of a kernel at block
+// boundary only, so programs with short blocks run together, and one with long blocks, which would keep every SM from
+// the others for that long, takes turns with them. While a program with a positive priority has work, those of lower
+// priority with long blocks are held.
 #pragma once
 
-#include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "core/engine/policy.hpp"
@@ -22,40 +16,18 @@ class ProgramSharing {
  public:
   /// Feed every event, after the state includes it.
   void observe(const Event& event, const State& state);
-  /// Is there a reason for another plan? To be asked about the event that was observed last.
-  bool wants() const { return is_changed_; }
   Plan plan(const State& state) const;
 
  private:
-  struct Progress {
-    double done = 0;          ///< in this window, or in this turn
-    std::int64_t latest = 0;  ///< the blocks that have ended last, all at `ended`: these may have ended with a launch
-    Time ended{};
-    double alone = 0;  ///< blocks per nanosecond; 0: not known
+  /// The programs that may run beside each other.
+  struct Group {
+    std::optional<ApplicationId> owner;  ///< the only one, with long blocks; none: all with short blocks
+    std::vector<const RunningLaunch*> launches;
   };
+  static std::vector<Group> groups(const State& state);
 
-  void count(const Event& event);
-  void watch_together(const State& state);
-  void close_window(Time now);
-  void open_window(Time now);
-  double worth(double window_ns) const;
-  void begin_turns(Time now);
-  void watch_turns(const State& state);
-  void end_turn(Time now);
-  static double all_done(Progress& progress, Time now);
-
-  std::map<ApplicationId, Progress> progress_;  // of those that have not ended
-  double block_ns_ = 0;
-  std::set<ApplicationId> members_;   // that have had work in this window
-  std::set<ApplicationId> measured_;  // in the windows before it
-  std::vector<double> worths_;        // of these windows
-  Time began_{};                      // the window, or the turn
+  std::optional<ApplicationId> owner_;  // of the present turn
   Time turn_ends_{};
-  std::optional<Time> turns_until_;  // while they take turns
-  Duration patience_{};              // for which they will take turns the next time
-  std::optional<ApplicationId> owner_;
-  std::size_t first_ = 0;  // of more programs than SMs
-  bool is_changed_ = false;
 };
 
 }  // namespace gpushare

@@ -9,8 +9,8 @@
 // keep their quotas behind it, and some SMs are reserved for the next one. They are reserved, too, for applications
 // without priority if their small launches took much longer than they can.
 //
-// Whole programs, of which quotas divide nothing, run together as long as that has not been measured to be worse than
-// turns (partitioning/program_sharing.hpp).
+// Whole programs whose kernels run at the same time are not divided by quotas: those with long blocks take turns with
+// the others (partitioning/program_sharing.hpp).
 //
 // Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
 // it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound
@@ -29,7 +29,7 @@
 namespace gpushare {
 namespace {
 
-bool is_of_program(const RunningLaunch& launch) { return launch.launch->kernel.program_block > Duration{}; }
+bool is_of_program(const RunningLaunch& launch) { return launch.launch->kernel.program_block.has_value(); }
 
 class Auto : public Policy {
  public:
@@ -56,7 +56,9 @@ class Auto : public Policy {
     if (scheduler_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
 
-  bool wants(const Event& event) const override { return of_programs_ ? programs_.wants() : scheduler_.wants(event); }
+  bool wants(const Event& event) const override {
+    return of_programs_ ? Policy::wants(event) : scheduler_.wants(event);
+  }
   Plan decide(const State& state) const override {
     if (of_programs_) return programs_.plan(state);
     const bool is_serial = is_serial_ || scheduler_.is_serial();

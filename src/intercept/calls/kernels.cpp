@@ -3,7 +3,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -82,6 +84,22 @@ bool is_collective(std::string_view name) {
   return name.starts_with("ncclDevKernel") || name.starts_with("ncclKernel");
 }
 
+/// By threads alone: what else limits the blocks of an SM makes more waves.
+std::uint8_t waves_log2_of(const programs::LaunchShape& shape) {
+  CUdevice device = 0;
+  int sms = 0;
+  int threads_per_sm = 0;
+  if (call(real.cuCtxGetDevice, &device) != CUDA_SUCCESS) return 0;
+  call(real.cuDeviceGetAttribute, &sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+  call(real.cuDeviceGetAttribute, &threads_per_sm, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, device);
+  double threads = 1;
+  for (const auto& extent : {shape.grid, shape.block}) {
+    for (const std::uint32_t size : extent) threads *= size;
+  }
+  const double waves = threads / std::max(1.0, static_cast<double>(sms) * threads_per_sm);
+  return waves < 2 ? 0 : static_cast<std::uint8_t>(std::log2(waves));
+}
+
 void describe(KnownLaunch& entry, const Membership& member, std::size_t nodes, void* caller) {
   const LaunchedThing& thing = entry.thing;
   char of_graph[64];
@@ -98,6 +116,7 @@ void describe(KnownLaunch& entry, const Membership& member, std::size_t nodes, v
   const auto index = programs::record_of(*member.page, name, thing.kind, shape, library);
   entry.record_index = index ? static_cast<std::int32_t>(*index) : -1;
   entry.is_collective = is_collective(name);
+  entry.waves_log2 = waves_log2_of(shape);
 }
 
 /// With the lock.

@@ -30,6 +30,7 @@ struct KnownLaunch {
   std::atomic<std::int32_t> record_index;  ///< into ProgramPage::kernels; -1: the page is full
   std::atomic<std::uint32_t> launches;     ///< of this process; threads at the same time may count as one
   std::atomic<bool> has_enough_samples;    ///< only one in many launches is timed from then on
+  std::uint8_t waves_log2;                 ///< how often its blocks fill the GPU, at least, as a power of two
   bool is_collective;                      ///< a kernel of NCCL, which waits on the GPU for other processes
   /// Graphs with equal numbers of nodes share a record, but each is predicted by its samples alone.
   std::atomic<std::uint32_t> graph_samples;

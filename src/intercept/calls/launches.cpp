@@ -32,9 +32,9 @@ void count_launch(const Membership& member, KnownLaunch* known, StreamWords& wor
   if (record != nullptr) record->launches.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t predicted = known != nullptr ? known->predicted_ns(member) : unknown_ns;
   const std::uint64_t launched = words.progress->launched.fetch_add(predicted) + predicted;
-  if (known != nullptr && known->thing.kind == LaunchKind::Graph) {
-    member.slot->graph_launches.fetch_add(1, std::memory_order_relaxed);
-    member.slot->graph_ns.fetch_add(predicted, std::memory_order_relaxed);
+  if (known != nullptr && known->thing.kind != LaunchKind::Graph) {
+    const std::uint64_t of_a_block = predicted >> known->waves_log2;
+    member.slot->block_times.fetch_add((predicted >> 10) * of_a_block, std::memory_order_relaxed);
   }
   wake_scheduler(member);
   const auto lease = programs::Lease::of(member.page->lease.load(std::memory_order_relaxed));

@@ -35,9 +35,9 @@ class ProgramGpuTest : public testing::Test {
     programs->add(two.program);
   }
 
-  void submit(WrittenProgram& of, int id) {
+  void submit(WrittenProgram& of, int id, const ProgramGpuSettings& settings = {}) {
     codes.push_back(std::make_unique<PieceCode>(of.program));
-    operations.push_back(std::make_unique<Operation>(piece_of("program", *of.program, {})));
+    operations.push_back(std::make_unique<Operation>(piece_of("program", *of.program, settings)));
     gpu.submit({.id = OperationId{id},
                 .application = ApplicationId{id},
                 .operation = operations.back().get(),
@@ -280,24 +280,21 @@ TEST_F(ProgramGpuTest, LimitsProgramsForAWhileAfterOneWasHeld) {
   EXPECT_EQ(two.lease(), Lease{});
 }
 
-TEST(ProgramsKernels, MeanTimeIsThatOfTheLastOnesOutsideGraphs) {
+TEST(ProgramsKernels, TimeOfABlockIsThatOfTheWorkDoneLately) {
   WrittenProgram written;
-  ProcessSlot& slot = written.page().processes[0];
-  const auto launch = [&](std::uint64_t count, Duration each) {
-    slot.launches += count;
-    written.launch(each * static_cast<std::int64_t>(count));
+  const auto run = [&](Duration kernel, Duration block, int count) {
+    written.page().processes[0].block_times +=
+        static_cast<std::uint64_t>(count * (kernel.count() >> 10) * block.count());
+    written.launch(kernel * count);
     written.program->poll();
+    return nanoseconds(written.program->usual_block());
   };
-  launch(10, 2ms);
-  EXPECT_EQ(written.program->mean_kernel(), Duration{}) << "ten are few";
-  launch(10, 2ms);
-  EXPECT_EQ(written.program->mean_kernel(), Duration(2ms));
-  slot.graph_launches += 1;
-  slot.graph_ns += 30'000'000;
-  launch(1, 30ms);
-  EXPECT_EQ(written.program->mean_kernel(), Duration(2ms));
-  for (int time = 0; time < 100; ++time) launch(100, 10us);
-  EXPECT_LT(written.program->mean_kernel(), Duration(20us));
+  EXPECT_EQ(run(2ms, 2ms, 5), 0) << "that is little work";
+  EXPECT_NEAR(run(2ms, 2ms, 10), 2e6, 2e4);
+  EXPECT_NEAR(run(30ms, 0ms, 1), 1e6, 2e4) << "of a graph nothing is known";
+  double found = 0;
+  for (int time = 0; time < 100; ++time) found = run(1ms, 20us, 10);
+  EXPECT_NEAR(found, 2e4, 2e3);
 }
 
 TEST(ProgramsAtOnce, TakeAPartOfEachSmHoweverBusyTheyAre) {
@@ -307,6 +304,20 @@ TEST(ProgramsAtOnce, TakeAPartOfEachSmHoweverBusyTheyAre) {
   const Device device = program_device("programs");
   EXPECT_EQ(alone.kernel.needs.threads, device.per_sm.threads);
   EXPECT_LE(beside.kernel.needs.threads * device.per_sm.blocks, device.per_sm.threads);
+}
+
+TEST_F(ProgramGpuTest, EndsAPieceThatPoliciesTakeForOneOfOtherKernels) {
+  one.launch(10ms);
+  submit(one, 0, ProgramGpuSettings::under_mps());
+  gpu.apply(plan_of({OperationId{0}}));
+  EXPECT_THAT(events_within(2ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+  one.page().processes[0].block_times += 20ull * (2'000'000 >> 10) * 2'000'000;
+  one.launch(40ms);
+  EXPECT_THAT(events_within(10ms), testing::Contains(EventKind::LaunchEnded));
+  ASSERT_TRUE(one.program->is_busy()) << "so that the next piece comes at once";
+  submit(one, 1, ProgramGpuSettings::under_mps());
+  gpu.apply(plan_of({OperationId{1}}));
+  EXPECT_THAT(events_within(10ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
 }
 
 TEST_F(ProgramGpuTest, HoldsTheSecondInRankWhereBothKeepTheGpuBusy) {

@@ -35,10 +35,10 @@ Quota quota_of(const RunningLaunch& launch, const State& state) {
 }  // namespace
 
 /// That of short blocks first, then by application. Programs with a priority take no turns.
-std::vector<ProgramSharing::Group> ProgramSharing::groups(const State& state) {
+std::vector<ProgramSharing::Turn> ProgramSharing::turns(const State& state) {
   const int highest = highest_priority(state);
-  Group together;
-  std::vector<Group> found;
+  Turn together;
+  std::vector<Turn> found;
   for (const RunningLaunch* launch : sorted_by(state, [](const auto& each) { return each.application; })) {
     if (launch->priority > 0) continue;
     if (!has_long_blocks(*launch)) {
@@ -52,25 +52,25 @@ std::vector<ProgramSharing::Group> ProgramSharing::groups(const State& state) {
 }
 
 void ProgramSharing::observe(const Event& event, const State& state) {
-  const std::vector<Group> present = groups(state);
-  const auto own = std::ranges::find(present, owner_, &Group::owner);
+  const std::vector<Turn> present = turns(state);
+  const auto own = std::ranges::find(present, owner_, &Turn::owner);
   if (own != present.end() && event.time < turn_ends_) return;
   if (present.empty()) return;
-  const auto next = std::ranges::find_if(present, [this](const Group& each) { return each.owner > owner_; });
-  const Group& chosen = next == present.end() ? present.front() : *next;
+  const auto next = std::ranges::find_if(present, [this](const Turn& each) { return each.owner > owner_; });
+  const Turn& chosen = next == present.end() ? present.front() : *next;
   owner_ = chosen.owner;
   turn_ends_ = event.time + turn * static_cast<std::int64_t>(chosen.launches.size());
 }
 
 Plan ProgramSharing::plan(const State& state) const {
-  const std::vector<Group> present = groups(state);
+  const std::vector<Turn> present = turns(state);
   Plan plan;
   for (const RunningLaunch* launch : sorted_by(state, [](const auto& each) { return -each.priority; })) {
     if (launch->priority <= 0) continue;
     const bool is_held = has_long_blocks(*launch) && launch->priority < highest_priority(state);
     if (!is_held) plan.shares.push_back({.launch = launch->id, .quota = quota_of(*launch, state)});
   }
-  for (const Group& group : present) {
+  for (const Turn& group : present) {
     if (present.size() > 1 && group.owner != owner_) continue;
     for (const RunningLaunch* launch : group.launches) {
       plan.shares.push_back({.launch = launch->id, .quota = quota_of(*launch, state)});

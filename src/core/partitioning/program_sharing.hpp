@@ -20,11 +20,11 @@ class ProgramSharing {
 
  private:
   /// The programs that may run beside each other.
-  struct Group {
+  struct Turn {
     std::optional<ApplicationId> owner;  ///< the only one, with long blocks; none: all with short blocks
     std::vector<const RunningLaunch*> launches;
   };
-  static std::vector<Group> groups(const State& state);
+  static std::vector<Turn> turns(const State& state);
 
   std::optional<ApplicationId> owner_;  // of the present turn
   Time turn_ends_{};

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "core/model/errors.hpp"
+#include "core/policies/registry.hpp"
 #include "programs/page_keeper.hpp"
 #include "programs/program_port.hpp"
 #include "programs/worker_words.hpp"
@@ -287,6 +289,37 @@ TEST(ProgramsAtOnce, TakeAPartOfEachSmHoweverBusyTheyAre) {
   const Device device = program_device("programs");
   EXPECT_EQ(alone.kernel.needs.threads, device.per_sm.threads);
   EXPECT_LE(beside.kernel.needs.threads * device.per_sm.blocks, device.per_sm.threads);
+}
+
+TEST(ProgramsAtOnce, AreNeitherHeldNorLimitedUnderAuto) {
+  const auto programs = std::make_shared<Programs>();
+  const ProgramGpuSettings settings = ProgramGpuSettings::under_mps();
+  Session session(program_live_device(program_device("programs"), programs, settings),
+                  [](const std::shared_ptr<const void>& /*world*/) { return make_policy("auto"); },
+                  {.keeps_record = false});
+  WrittenProgram written[2];
+  std::vector<std::unique_ptr<ProgramPort>> ports;
+  for (WrittenProgram& each : written) {
+    auto application = std::make_shared<daemon::SessionApplication>(session, Application{.name = "program"});
+    ports.push_back(std::make_unique<ProgramPort>(session, std::move(application), programs, each.program, settings));
+    each.launch(1h);
+    wake_all(each.page().is_known_busy);
+  }
+  std::set<std::uint32_t> leases;
+  std::vector<ApplicationStatus> seen;
+  const auto ends = std::chrono::steady_clock::now() + 10s;
+  for (int running = 0; running < 100 && std::chrono::steady_clock::now() < ends;) {
+    for (WrittenProgram& each : written) {
+      each.end(500us);
+      leases.insert(each.lease().word());
+    }
+    std::this_thread::sleep_for(1ms);
+    seen = session.status().applications;
+    const auto runs = [](const ApplicationStatus& each) { return each.state == "running" && each.done > 8; };
+    if (seen.size() == 2 && std::ranges::all_of(seen, runs)) ++running;
+  }
+  EXPECT_THAT(seen, testing::Each(testing::Field(&ApplicationStatus::state, "running")));
+  EXPECT_THAT(leases, testing::ElementsAre(Lease{}.word()));
 }
 
 TEST_F(ProgramGpuTest, HoldsTheSecondInRankWhereBothKeepTheGpuBusy) {

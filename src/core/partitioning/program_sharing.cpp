@@ -123,43 +123,41 @@ void ProgramSharing::open_window(Time now) {
 
 void ProgramSharing::close_window(Time now) {
   const double window_ns = nanoseconds(now - began_);
-  for (auto& [application, progress] : progress_) progress.done = all_done(progress, now);
-  if (std::exchange(measured_, members_) != members_) {
+  const bool are_others = std::exchange(measured_, members_) != members_;
+  if (are_others) {
     worths_.clear();
     patience_ = shortest_turns;
   }
-  if (members_.size() == 1) {
-    Progress& only = progress_[*members_.begin()];
-    if (only.done > 0) note(only.alone, only.done / window_ns);
+  for (const ApplicationId member : members_) {
+    Progress& progress = progress_[member];
+    const double rate = all_done(progress, now) / window_ns;
+    if (members_.size() > 1) {
+      progress.together = are_others ? rate : std::midpoint(progress.together, rate);
+    } else if (rate > 0) {
+      note(progress.alone, rate);
+    }
   }
   if (members_.size() < 2) return;
-  worths_.push_back(worth(window_ns));
+  worths_.push_back(worth_together());
   if (worths_.size() < windows_that_count) return;
   const double mean = std::reduce(worths_.begin(), worths_.end()) / static_cast<double>(worths_.size());
   worths_.clear();
-  if (mean < least_worth_together) begin_turns(now);
+  if (mean >= least_worth_together) return;
+  turns_until_ = now + patience_;
+  owner_.reset();
 }
 
-/// What has been done together, in times of what each one does alone. Turns are worth 1, but for their costs.
-double ProgramSharing::worth(double window_ns) const {
+/// What is done together, in times of what each one does alone; at most that where it is not known. Turns are worth 1,
+/// but for their costs.
+double ProgramSharing::worth_together() const {
   double sum = 0;
-  for (const ApplicationId member : members_) {
+  for (const ApplicationId member : measured_) {
     const auto found = progress_.find(member);
     if (found == progress_.end()) continue;
-    const Progress& progress = found->second;
-    const double alone = progress.alone > 0 ? progress.alone : 1 / block_ns_;
-    sum += std::min(progress.done / window_ns / alone, 1.0);
+    const double alone = found->second.alone > 0 ? found->second.alone : 1 / block_ns_;
+    sum += std::min(found->second.together / alone, 1.0);
   }
   return sum;
-}
-
-void ProgramSharing::begin_turns(Time now) {
-  const bool is_known =
-      std::ranges::all_of(members_, [this](ApplicationId member) { return progress_[member].alone > 0; });
-  turns_until_ = now + (is_known ? patience_ : turn_length * static_cast<std::int64_t>(members_.size()));
-  if (is_known) patience_ = std::min(2 * patience_, longest_turns);
-  owner_.reset();
-  is_changed_ = true;
 }
 
 void ProgramSharing::watch_turns(const State& state) {
@@ -169,7 +167,9 @@ void ProgramSharing::watch_turns(const State& state) {
   if (has_work && now < std::min(turn_ends_, *turns_until_)) return;
   end_turn(now);
   is_changed_ = true;
-  if (now >= *turns_until_) {
+  const bool is_over = now >= *turns_until_;
+  if (is_over || worth_together() >= least_worth_together) {  // alone they do less than had been thought
+    if (is_over) patience_ = std::min(2 * patience_, longest_turns);
     turns_until_.reset();
     return open_window(now);
   }

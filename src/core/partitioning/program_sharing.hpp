@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole programs beside each other (Kernel::program_block): each one goes or is held, on all SMs alike. They go
 // together, which costs none of them a hold, until they have been measured to get clearly less done than one after the
-// other would. Then they take turns for a while, and longer each time that this is found again. Where it was not known
-// what each of them does alone, one round of turns shows it.
+// other would. Then they take turns for a while, and longer each time that this is found again, or until turns have
+// shown that alone they do no more than that.
 //
 // What a program does is counted in blocks. Those in which its work ends or is held have not been done, so the blocks
 // that end with a launch do not count, nor those of a program that is held. Programs with a priority above 0 go first
@@ -31,15 +31,15 @@ class ProgramSharing {
     double done = 0;          ///< in this window, or in this turn
     std::int64_t latest = 0;  ///< the blocks that have ended last, all at `ended`: these may have ended with a launch
     Time ended{};
-    double alone = 0;  ///< blocks per nanosecond; 0: not known
+    double alone = 0;     ///< blocks per nanosecond; 0: not known
+    double together = 0;  ///< the same beside the others
   };
 
   void count(const Event& event);
   void watch_together(const State& state);
   void close_window(Time now);
   void open_window(Time now);
-  double worth(double window_ns) const;
-  void begin_turns(Time now);
+  double worth_together() const;
   void watch_turns(const State& state);
   void end_turn(Time now);
   static double all_done(Progress& progress, Time now);

@@ -137,7 +137,8 @@ void ProgramSharing::close_window(Time now) {
       note(progress.alone, rate);
     }
   }
-  if (members_.size() < 2) return;
+  const auto is_known = [this](ApplicationId member) { return progress_[member].alone > 0; };
+  if (members_.size() < 2 || std::ranges::none_of(members_, is_known)) return;
   worths_.push_back(worth_together());
   if (worths_.size() < windows_that_count) return;
   const double mean = std::reduce(worths_.begin(), worths_.end()) / static_cast<double>(worths_.size());

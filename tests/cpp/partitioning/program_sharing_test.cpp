@@ -36,7 +36,8 @@ Device device_of_programs() {
   return device;
 }
 
-/// Programs under `auto` whose blocks end by hand, faster or slower by how many of them go.
+/// Programs under `auto` whose blocks end by hand, faster or slower by how many of them go. The first one comes a
+/// second before the others.
 class PlayedPrograms {
  public:
   /// GPU time per time of each of so many programs that go together.
@@ -44,11 +45,14 @@ class PlayedPrograms {
 
   PlayedPrograms(std::size_t count, int threads, Speed speed, int urgent = -1)
       : run_("auto", device_of_programs(), workload(count, threads, urgent)), speed_(std::move(speed)), due_(count) {
-    for (std::size_t program = 0; program < count; ++program) run_.arrive(static_cast<int>(program), 0);
+    run_.arrive(0, 0);
   }
 
   void play_until(std::int64_t end_ns) {
     for (; now_ < end_ns; now_ += step_ns) {
+      for (std::size_t program = 1; now_ == second_ns && program < due_.size(); ++program) {
+        run_.arrive(static_cast<int>(program), now_);
+      }
       if (run_.plan().wake_at && *run_.plan().wake_at <= Time(Duration(now_))) run_.reach_deadline(now_);
       const std::set<int> going = those_that_go();
       for (const int program : going) {
@@ -104,25 +108,25 @@ TEST(ProgramSharing, ProgramsThatTheGpuServesBesideEachOtherAreNeverHeld) {
     PlayedPrograms programs(2, threads, shared);
     programs.play_until(20 * second_ns);
     EXPECT_NEAR(programs.seconds_of(0), 20, 0.01) << threads;
-    EXPECT_NEAR(programs.seconds_of(1), 20, 0.01) << threads;
+    EXPECT_NEAR(programs.seconds_of(1), 19, 0.01) << threads;
   }
 }
 
 TEST(ProgramSharing, ProgramsThatGetLessDoneTogetherTakeTurns) {
   PlayedPrograms programs(2, 32, disturbed);
   programs.play_until(2 * second_ns);
-  const double before = programs.seconds_of(0) + programs.seconds_of(1);
+  const double before = programs.seconds_of(0) - programs.seconds_of(1);
   programs.play_until(10 * second_ns);
   EXPECT_THAT(programs.those_that_go(), SizeIs(1));
-  EXPECT_NEAR(programs.seconds_of(0) + programs.seconds_of(1) - before, 8, 0.1);
-  EXPECT_NEAR(programs.seconds_of(0), programs.seconds_of(1), 0.1);
+  EXPECT_NEAR(programs.seconds_of(0) + programs.seconds_of(1), 10.5, 0.3);
+  EXPECT_NEAR(programs.seconds_of(0) - programs.seconds_of(1), before, 0.1);
 }
 
 TEST(ProgramSharing, TurnsLastLongerEachTime) {
   PlayedPrograms programs(2, 32, disturbed);
   std::vector<double> lengths;
   double turns_s = 0;
-  for (std::int64_t now = 0; now < 45 * second_ns; now += 100 * step_ns) {
+  for (std::int64_t now = 1100 * step_ns; now < 45 * second_ns; now += 100 * step_ns) {
     programs.play_until(now);
     if (programs.those_that_go().size() == 1) {
       turns_s += 0.1;
@@ -135,11 +139,11 @@ TEST(ProgramSharing, TurnsLastLongerEachTime) {
   EXPECT_NEAR(lengths[1], 20, 0.3);
 }
 
-TEST(ProgramSharing, ProgramsThatLeaveTheGpuIdleAreHeldOnceToKnowThatTheyDo) {
+TEST(ProgramSharing, ProgramsThatLeaveTheGpuIdleAreNeverHeld) {
   PlayedPrograms programs(2, 32, [](std::size_t) { return 0.3; });
   programs.play_until(20 * second_ns);
-  EXPECT_LT(programs.seconds_of(0) + programs.seconds_of(1), 39.99);
-  EXPECT_GT(programs.seconds_of(0) + programs.seconds_of(1), 39.9);
+  EXPECT_NEAR(programs.seconds_of(0), 20, 0.01);
+  EXPECT_NEAR(programs.seconds_of(1), 19, 0.01);
 }
 
 TEST(ProgramSharing, TurnsEndOnceTheProgramsLeaveTheGpuIdle) {
@@ -152,13 +156,11 @@ TEST(ProgramSharing, TurnsEndOnceTheProgramsLeaveTheGpuIdle) {
   EXPECT_THAT(programs.those_that_go(), SizeIs(2));
 }
 
-TEST(ProgramSharing, AProgramThatWasAloneBeforeIsKnown) {
-  Workload workload = workload_of({endless_program(32), endless_program(32)});
-  PolicyRehearsal run("auto", device_of_programs(), workload);
+TEST(ProgramSharing, NothingIsConcludedWhereNoneWasAlone) {
+  PolicyRehearsal run("auto", device_of_programs(), workload_of({endless_program(32), endless_program(32)}));
   run.arrive(0, 0);
-  for (std::int64_t now = 2 * step_ns; now < second_ns; now += 2 * step_ns) run.run_block(0, 0, now - step_ns, now);
-  run.arrive(1, second_ns);
-  for (std::int64_t now = second_ns; now < 3 * second_ns; now += 2 * step_ns) {
+  run.arrive(1, 0);
+  for (std::int64_t now = 4 * step_ns; now < 3 * second_ns; now += 4 * step_ns) {
     run.run_block(0, 0, now - step_ns, now);
     run.run_block(1, 1, now - step_ns, now);
     EXPECT_THAT(run.order(), SizeIs(2));
@@ -188,8 +190,12 @@ TEST(ProgramSharing, BlocksThatEndWithAPieceHaveNotBeenDone) {
   };
   for (int application = 0; application < 2; ++application) happen(EventKind::ApplicationArrived, application, 0, 0, 0);
   happen(EventKind::LaunchArrived, 0, 0, 0, 0);
+  for (std::int64_t now = step_ns; now < 200 * step_ns; now += step_ns) {  // alone it does all that there is to do
+    happen(EventKind::BlockStarted, 0, 0, 0, now - step_ns);
+    happen(EventKind::BlockEnded, 0, 0, 0, now);
+  }
   for (int piece = 1; piece <= pieces && fewest == 2; ++piece) {
-    const std::int64_t end = piece * piece_ns;
+    const std::int64_t end = 200 * step_ns + piece * piece_ns;
     happen(EventKind::LaunchArrived, 1, piece, 0, end - piece_ns);
     for (int sm = 0; sm < 8; ++sm) happen(EventKind::BlockStarted, 1, piece, sm, end - piece_ns);
     happen(EventKind::BlockStarted, 0, 0, 0, end - piece_ns);
@@ -205,15 +211,16 @@ TEST(ProgramSharing, UrgentProgramsGoFirstAndTakeNoTurns) {
   programs.play_until(8 * second_ns);
   EXPECT_EQ(programs.run().order().front(), 2);
   EXPECT_THAT(programs.run().quotas(2), Each(programs.run().running(2).max_residency));
-  EXPECT_NEAR(programs.seconds_of(2), 8, 0.01);
+  EXPECT_NEAR(programs.seconds_of(2), 7, 0.01);
   EXPECT_LT(programs.seconds_of(0), 6);
 }
 
 TEST(ProgramSharing, MoreProgramsThanFitTakeTurns) {
   PlayedPrograms programs(10, 512, shared);
-  programs.play_until(10 * second_ns);
+  programs.play_until(11 * second_ns);
   EXPECT_THAT(programs.those_that_go(), SizeIs(8));
-  for (int program = 0; program < 10; ++program) EXPECT_NEAR(programs.seconds_of(program), 8, 0.5) << program;
+  for (int program = 1; program < 10; ++program) EXPECT_NEAR(programs.seconds_of(program), 8, 0.5) << program;
+  EXPECT_NEAR(programs.seconds_of(0), 9, 0.5);
 }
 
 TEST(ProgramSharing, ManySmallProgramsAllFit) {

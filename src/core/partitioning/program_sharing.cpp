@@ -228,4 +228,16 @@ Plan ProgramSharing::plan(const State& state) const {
   return plan;
 }
 
+bool UnlessOfPrograms::admits(const RunningLaunch& launch, const State& state) {
+  are_programs_ = are_programs_ || launch.launch->kernel.program_block > Duration{};
+  return !are_programs_ && policy_->admits(launch, state);
+}
+
+void UnlessOfPrograms::observe(const Event& event, const State& state) {
+  if (event.kind == EventKind::LaunchArrived) {  // admits() is not asked for launches of the time before this policy
+    are_programs_ = are_programs_ || state.find(event.operation)->launch->kernel.program_block > Duration{};
+  }
+  are_programs_ ? programs_.observe(event, state) : policy_->observe(event, state);
+}
+
 }  // namespace gpushare

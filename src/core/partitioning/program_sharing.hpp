@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -56,6 +57,26 @@ class ProgramSharing {
   std::optional<ApplicationId> owner_;
   std::size_t first_ = 0;  // of more programs than SMs
   bool is_changed_ = false;
+};
+
+/// The policy for launches of kernels; those of whole programs are shared as above, from the first one on.
+class UnlessOfPrograms : public Policy {
+ public:
+  explicit UnlessOfPrograms(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
+
+  void begin(std::uint64_t seed) override { policy_->begin(seed); }
+  void check(const Application& application) const override { policy_->check(application); }
+  bool admits(const RunningLaunch& launch, const State& state) override;
+  void observe(const Event& event, const State& state) override;
+  bool wants(const Event& event) const override { return are_programs_ ? programs_.wants() : policy_->wants(event); }
+  Plan decide(const State& state) const override {
+    return are_programs_ ? programs_.plan(state) : policy_->decide(state);
+  }
+
+ private:
+  std::unique_ptr<Policy> policy_;
+  ProgramSharing programs_;
+  bool are_programs_ = false;
 };
 
 }  // namespace gpushare

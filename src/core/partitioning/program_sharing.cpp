@@ -12,7 +12,7 @@ namespace {
 constexpr Duration long_block(500'000);
 /// For each program. The kernels under way have to end before others begin, and a program that goes on has to launch
 /// again: both take about a millisecond.
-constexpr Duration turn(20'000'000);
+constexpr Duration turn_length(20'000'000);
 
 bool has_long_blocks(const RunningLaunch& launch) {
   return launch.launch->kernel.program_block.value_or(Duration{}) >= long_block;
@@ -59,7 +59,7 @@ void ProgramSharing::observe(const Event& event, const State& state) {
   const auto next = std::ranges::find_if(present, [this](const Turn& each) { return each.owner > owner_; });
   const Turn& chosen = next == present.end() ? present.front() : *next;
   owner_ = chosen.owner;
-  turn_ends_ = event.time + turn * static_cast<std::int64_t>(chosen.launches.size());
+  turn_ends_ = event.time + turn_length * static_cast<std::int64_t>(chosen.launches.size());
 }
 
 Plan ProgramSharing::plan(const State& state) const {
@@ -70,14 +70,26 @@ Plan ProgramSharing::plan(const State& state) const {
     const bool is_held = has_long_blocks(*launch) && launch->priority < highest_priority(state);
     if (!is_held) plan.shares.push_back({.launch = launch->id, .quota = quota_of(*launch, state)});
   }
-  for (const Turn& group : present) {
-    if (present.size() > 1 && group.owner != owner_) continue;
-    for (const RunningLaunch* launch : group.launches) {
+  for (const Turn& each : present) {
+    if (present.size() > 1 && each.owner != owner_) continue;
+    for (const RunningLaunch* launch : each.launches) {
       plan.shares.push_back({.launch = launch->id, .quota = quota_of(*launch, state)});
     }
   }
   if (present.size() > 1) plan.wake_at = turn_ends_;
   return plan;
+}
+
+bool UnlessOfPrograms::admits(const RunningLaunch& launch, const State& state) {
+  are_programs_ = are_programs_ || launch.launch->kernel.program_block;
+  return !are_programs_ && policy_->admits(launch, state);
+}
+
+void UnlessOfPrograms::observe(const Event& event, const State& state) {
+  if (event.kind == EventKind::LaunchArrived) {  // admits() is not asked for launches of the time before this policy
+    are_programs_ = are_programs_ || state.find(event.operation)->launch->kernel.program_block;
+  }
+  are_programs_ ? programs_.observe(event, state) : policy_->observe(event, state);
 }
 
 }  // namespace gpushare

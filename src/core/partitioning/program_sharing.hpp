@@ -5,7 +5,9 @@
 // priority with long blocks are held.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/engine/policy.hpp"
@@ -28,6 +30,26 @@ class ProgramSharing {
 
   std::optional<ApplicationId> owner_;  // of the present turn
   Time turn_ends_{};
+};
+
+/// The policy for launches of kernels; those of such programs are shared as above, from the first one on.
+class UnlessOfPrograms : public Policy {
+ public:
+  explicit UnlessOfPrograms(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) {}
+
+  void begin(std::uint64_t seed) override { policy_->begin(seed); }
+  void check(const Application& application) const override { policy_->check(application); }
+  bool admits(const RunningLaunch& launch, const State& state) override;
+  void observe(const Event& event, const State& state) override;
+  bool wants(const Event& event) const override { return are_programs_ ? Policy::wants(event) : policy_->wants(event); }
+  Plan decide(const State& state) const override {
+    return are_programs_ ? programs_.plan(state) : policy_->decide(state);
+  }
+
+ private:
+  std::unique_ptr<Policy> policy_;
+  ProgramSharing programs_;
+  bool are_programs_ = false;
 };
 
 }  // namespace gpushare

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Co-running or serial execution, whichever promises more: a residency mix or an SM partition (mix.cpp) where its
 // predicted throughput is at least 1.02 times that of serial execution, else the launch with the shortest predicted
-// remaining time first; where `equal_start` holds (mix.cpp), serial execution must promise 1.1 times as much. Serial
-// execution has an advantage: while an application's next launch is on its way, another one has the whole GPU; these
-// gaps are measured. Launches that are short enough to run as they were written are served in order of arrival: each
-// fills the last wave of the one before. Whether that is better than an allocation of SMs is found out by measurement.
-// An application with a priority above 0 is latency-critical: its launches go first on every SM at once, the others
-// keep their quotas behind it, and some SMs are reserved for the next one. They are reserved, too, for applications
-// without priority if their small launches took much longer than they can.
-//
-// Whole programs whose kernels run at the same time are not divided by quotas: those with long blocks take turns with
-// the others (partitioning/program_sharing.hpp).
+// remaining time first; with `equal_start` (mix.cpp), serial execution must promise 1.1 times as much. There, another
+// application has the whole GPU in the gaps between launches, which are measured. Launches short enough to run as they
+// were written go in order of arrival, unless an allocation of SMs is measured to be better. Launches with a priority
+// above 0 go first on every SM at once, the others keep their quotas behind, and some SMs are reserved for the next
+// one, as for small launches that took much longer than they can. Whole programs: partitioning/program_sharing.hpp.
 //
 // Options: those of mix. antt=1.8: the most throughput among what keeps this bound of the mean slowdown, or what breaks
 // it least. A minimum speed excludes serial execution, in which all but one stand still, and so does a latency bound
@@ -29,8 +24,6 @@
 namespace gpushare {
 namespace {
 
-bool is_of_program(const RunningLaunch& launch) { return launch.launch->kernel.program_block.has_value(); }
-
 class Auto : public Policy {
  public:
   Auto(const CoScheduleOptions& options, const HeadroomOptions& headroom, Duration longest_whole)
@@ -40,14 +33,12 @@ class Auto : public Policy {
         longest_whole_(nanoseconds(longest_whole)) {}
 
   bool admits(const RunningLaunch& launch, const State& state) override {
-    if (is_of_program(launch) || !headroom_.admits(launch, state)) return false;
+    if (!headroom_.admits(launch, state)) return false;
     scheduler_.exclude(launch.id);
     return true;
   }
 
   void observe(const Event& event, const State& state) override {
-    if (event.kind == EventKind::LaunchArrived && is_of_program(*state.find(event.operation))) of_programs_ = true;
-    if (of_programs_) return programs_.observe(event, state);
     gaps_.observe(event);
     headroom_.observe(event, state);
     scheduler_.observe(event, state);
@@ -56,11 +47,8 @@ class Auto : public Policy {
     if (scheduler_.wants(event) && !state.running().empty()) choose(event.time, state.device());
   }
 
-  bool wants(const Event& event) const override {
-    return of_programs_ ? Policy::wants(event) : scheduler_.wants(event);
-  }
+  bool wants(const Event& event) const override { return scheduler_.wants(event); }
   Plan decide(const State& state) const override {
-    if (of_programs_) return programs_.plan(state);
     const bool is_serial = is_serial_ || scheduler_.is_serial();
     return headroom_.applied_to(is_serial ? serial_plan(state) : scheduler_.plan(state), state);
   }
@@ -90,8 +78,6 @@ class Auto : public Policy {
   }
 
   CoScheduler scheduler_;
-  ProgramSharing programs_;
-  bool of_programs_ = false;
   RemainingTime remaining_;
   LaunchGaps gaps_;
   SmHeadroom headroom_;
@@ -107,7 +93,8 @@ std::unique_ptr<Policy> make_auto(const PolicyOptions& options) {
   CoScheduleOptions co_schedule = CoScheduleOptions::from(options);
   co_schedule.sets.longest_serial = nanoseconds(longest);
   const auto headroom = HeadroomOptions::from(options, co_schedule.patience_with_latency_bound);
-  return std::make_unique<WholeUpTo>(std::make_unique<Auto>(co_schedule, headroom, longest), longest);
+  auto of_kernels = std::make_unique<Auto>(co_schedule, headroom, longest);
+  return std::make_unique<WholeUpTo>(std::make_unique<UnlessOfPrograms>(std::move(of_kernels)), longest);
 }
 
 }  // namespace gpushare

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <set>
 #include <thread>
 
 #include "core/model/errors.hpp"
+#include "core/policies/registry.hpp"
 #include "programs/page_keeper.hpp"
 #include "programs/program_port.hpp"
 #include "programs/worker_words.hpp"
@@ -318,6 +320,38 @@ TEST_F(ProgramGpuTest, EndsAPieceThatPoliciesTakeForOneOfOtherKernels) {
   submit(one, 1, ProgramGpuSettings::under_mps());
   gpu.apply(plan_of({OperationId{1}}));
   EXPECT_THAT(events_within(10ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+TEST(ProgramsAtOnce, AreNeitherHeldNorLimitedUnderAuto) {
+  const auto programs = std::make_shared<Programs>();
+  const ProgramGpuSettings settings = ProgramGpuSettings::under_mps();
+  Session session(program_live_device(program_device("programs"), programs, settings),
+                  [](const std::shared_ptr<const void>& /*world*/) { return make_policy("auto"); },
+                  {.keeps_record = false});
+  WrittenProgram written[2];
+  std::vector<std::unique_ptr<ProgramPort>> ports;
+  for (WrittenProgram& each : written) {
+    auto application = std::make_shared<daemon::SessionApplication>(session, Application{.name = "program"});
+    ports.push_back(std::make_unique<ProgramPort>(session, std::move(application), programs, each.program, settings));
+    each.launch(1h);
+    wake_all(each.page().is_known_busy);
+  }
+  std::set<std::uint32_t> leases;
+  std::vector<ApplicationStatus> seen;
+  auto last = std::chrono::steady_clock::now();
+  const auto ends = last + 10s;
+  for (int running = 0; running < 100 && last < ends;) {
+    std::this_thread::sleep_for(1ms);
+    const auto now = std::chrono::steady_clock::now();
+    const Duration passed = now - std::exchange(last, now);
+    for (WrittenProgram& each : written) {
+      each.end(passed / 2);
+      leases.insert(each.lease().word());
+    }
+    seen = session.status().applications;
+    const auto runs = [](const ApplicationStatus& each) { return each.state == "running" && each.done > 8; };
+    if (seen.size() == 2 && std::ranges::all_of(seen, runs)) ++running;
+  }
+  EXPECT_THAT(seen, testing::Each(testing::Field(&ApplicationStatus::state, "running")));
+  EXPECT_THAT(leases, testing::ElementsAre(Lease{}.word()));
 }
 
 TEST_F(ProgramGpuTest, HoldsTheSecondInRankWhereBothKeepTheGpuBusy) {

@@ -320,6 +320,8 @@ TEST_F(ProgramGpuTest, EndsAPieceThatPoliciesTakeForOneOfOtherKernels) {
   submit(one, 1, ProgramGpuSettings::under_mps());
   gpu.apply(plan_of({OperationId{1}}));
   EXPECT_THAT(events_within(10ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+}
+
 TEST(ProgramsAtOnce, AreNeitherHeldNorLimitedUnderAuto) {
   const auto programs = std::make_shared<Programs>();
   const ProgramGpuSettings settings = ProgramGpuSettings::under_mps();

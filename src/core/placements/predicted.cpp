@@ -50,7 +50,9 @@ class Predicted : public Placement {
     std::vector<DeviceId> devices{};
   };
 
-  bool has(Subset subset, std::size_t place) const { return (subset >> (state_->present.size() - 1 - place) & 1U) != 0; }
+  bool has(Subset subset, std::size_t place) const {
+    return (subset >> (state_->present.size() - 1 - place) & 1U) != 0;
+  }
 
   /// The application as it would be on this device.
   Companion companion(const PresentApplication& each, std::size_t device) {

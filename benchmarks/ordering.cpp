@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-#include "core/ordering/solvers/solver_registry.hpp"
+#include "core/ordering/ordering_registry.hpp"
 
 namespace gpushare::benchmarks {
 namespace {
@@ -68,7 +68,7 @@ void count_distances(benchmark::State& timing, const std::vector<double>& distan
 
 void order_windows(benchmark::State& timing, const std::string& name) {
   const auto solver = make_solver(name);
-  const auto exact = make_solver("exact");
+  const auto exact = make_solver("cumas");
   std::vector<double> times_us;
   std::vector<double> distances;
   double proven = 0;
@@ -82,7 +82,7 @@ void order_windows(benchmark::State& timing, const std::string& name) {
       times_us.push_back(time.count());
       total_us += time.count();
       proven += answer.is_proven_best() ? 1 : 0;
-      const double best = name == "exact" ? answer.lower_bound_ns : exact->order(window.problem(), {}).cost_ns;
+      const double best = name == "cumas" ? answer.lower_bound_ns : exact->order(window.problem(), {}).cost_ns;
       distances.push_back(answer.cost_ns / best - 1);
     }
     timing.SetIterationTime(total_us * 1e-6);
@@ -94,11 +94,11 @@ void order_windows(benchmark::State& timing, const std::string& name) {
   count_distances(timing, distances);
 }
 
-BENCHMARK_CAPTURE(order_windows, exact, "exact")->Arg(8)->Arg(12)->Arg(20)->Iterations(1)->UseManualTime();
-BENCHMARK_CAPTURE(order_windows, dp, "dp")->Arg(8)->Arg(12)->Iterations(1)->UseManualTime();
-BENCHMARK_CAPTURE(order_windows, dp_as_printed, "dp-as-printed")->Arg(8)->Iterations(1)->UseManualTime();
-BENCHMARK_CAPTURE(order_windows, brute_force, "brute-force")->Arg(8)->Iterations(1)->UseManualTime();
-BENCHMARK_CAPTURE(order_windows, arrival, "arrival")->Arg(8)->Arg(12)->Arg(20)->Iterations(1)->UseManualTime();
+BENCHMARK_CAPTURE(order_windows, exact, "cumas")->Arg(8)->Arg(12)->Arg(20)->Iterations(1)->UseManualTime();
+BENCHMARK_CAPTURE(order_windows, dp, "cumas-dp")->Arg(8)->Arg(12)->Iterations(1)->UseManualTime();
+BENCHMARK_CAPTURE(order_windows, dp_as_printed, "cumas-dp-as-printed")->Arg(8)->Iterations(1)->UseManualTime();
+BENCHMARK_CAPTURE(order_windows, brute_force, "cumas-bf")->Arg(8)->Iterations(1)->UseManualTime();
+BENCHMARK_CAPTURE(order_windows, arrival, "strings")->Arg(8)->Arg(12)->Arg(20)->Iterations(1)->UseManualTime();
 
 }  // namespace
 }  // namespace gpushare::benchmarks

@@ -172,7 +172,6 @@ __all__: list[str] = [
     "simulate",
     "skip_exit_handlers",
     "slate_coruns",
-    "solvers",
     "split_block_time",
     "staircase_runtime",
     "strict_fairness",
@@ -1890,6 +1889,11 @@ class OrderingEntry:
     One line of the table of orderings.
     """
     @property
+    def has_windows(self) -> bool:
+        """
+        Does it put windows of tasks in order?
+        """
+    @property
     def name(self) -> str: ...
     @property
     def source(self) -> str: ...
@@ -2869,7 +2873,7 @@ def order_tasks(
             typing.SupportsInt | typing.SupportsIndex,
         ]
     ],
-    solver: str,
+    ordering: str,
     *,
     engines_ns: tuple[
         typing.SupportsInt | typing.SupportsIndex,
@@ -2880,7 +2884,7 @@ def order_tasks(
     limit_s: typing.SupportsFloat | typing.SupportsIndex | None = None,
 ) -> OrderedTasks:
     """
-    Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.
+    Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order as this ordering does with a window, for the smallest makespan on engines that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.
     """
 
 def ordering_options(name: str) -> list[OptionEntry]:
@@ -3076,7 +3080,6 @@ def slate_coruns(device: Device, running: Launch, candidate: Launch) -> bool:
     What Slate's Table I says of two launches.
     """
 
-def solvers() -> list[str]: ...
 def split_block_time(
     mean_block_time_ns: typing.SupportsInt | typing.SupportsIndex,
     max_residency: typing.SupportsInt | typing.SupportsIndex,

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterable
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 
@@ -39,6 +41,12 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     by_lower_case = {each.lower(): each for each in islice(known, MOST_COMPARED) if len(each) <= LONGEST_COMPARED}
     found = get_close_matches(wanted, by_lower_case, n=1) if len(wanted) <= LONGEST_COMPARED else []
     return f"; did you mean {by_lower_case[found[0]]!r}?" if found else ""
+
+
+def file_path(value: str | os.PathLike[str], what: str = "the file's path") -> Path:
+    """The path, or InvalidInput unless it is a text or a path."""
+    require(isinstance(value, str | os.PathLike), f"{what} must be a text or a pathlib.Path, got {value!r}")
+    return Path(value)
 
 
 def number(subject: str, value: float, least: float, most: float) -> float:

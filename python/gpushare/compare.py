@@ -161,7 +161,7 @@ def _outcomes(
         return
     with closing(backend.run_on(executor, cases, keep_traces=keep_traces)) as tasks:
         for task in tasks:
-            yield from task
+            yield from task.outcomes
 
 
 def result_of(cases: Sequence[Case], outcomes: Mapping[int, Outcome]) -> Result:

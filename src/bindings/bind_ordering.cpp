@@ -9,7 +9,6 @@
 #include "core/ordering/kernel_time.hpp"
 #include "core/ordering/ordering_registry.hpp"
 #include "core/ordering/solvers/delay_equations.hpp"
-#include "core/ordering/solvers/solver_registry.hpp"
 
 namespace gpushare::bindings {
 namespace {
@@ -27,7 +26,7 @@ std::vector<Task> tasks_from(const std::vector<TaskTimes>& times) {
   return tasks;
 }
 
-OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string& solver, const TaskTimes& engines_ns,
+OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string& ordering, const TaskTimes& engines_ns,
                          std::int64_t nodes, std::optional<double> limit_s) {
   const std::vector<Task> tasks = tasks_from(times);
   require(nodes >= 0, "nodes must be 0 or more, got " + std::to_string(nodes));
@@ -35,7 +34,7 @@ OrderedTasks order_tasks(const std::vector<TaskTimes>& times, const std::string&
   const EnginesState engines{.uplink = Duration(std::get<0>(engines_ns)),
                              .compute = Duration(std::get<1>(engines_ns)),
                              .downlink = Duration(std::get<2>(engines_ns))};
-  const auto makes = make_solver(solver);
+  const auto makes = make_solver(ordering);
   const py::gil_scoped_release no_gil;
   return makes->order({.tasks = tasks, .engines = engines},
                       {.nodes = nodes, .stop = limit_s ? over_after(Duration(std::llrint(*limit_s * 1e9))) : nullptr});
@@ -45,16 +44,12 @@ void bind_tables(py::module_& module) {
   py::class_<OrderingEntry>(module, "OrderingEntry", "One line of the table of orderings.")
       .def_property_readonly("name", [](const OrderingEntry& entry) { return std::string(entry.name); })
       .def_property_readonly("summary", [](const OrderingEntry& entry) { return std::string(entry.summary); })
-      .def_property_readonly("source", [](const OrderingEntry& entry) { return std::string(entry.source); });
+      .def_property_readonly("source", [](const OrderingEntry& entry) { return std::string(entry.source); })
+      .def_property_readonly("has_windows", &OrderingEntry::has_windows, "Does it put windows of tasks in order?");
   module.def("orderings", [] { return std::vector<OrderingEntry>(orderings().begin(), orderings().end()); });
   module.def(
       "require_open_ordering", [](const std::string& name) { require_open_ordering(name); }, py::arg("name"),
       "Raise InvalidInput unless this names an ordering that a session can have, with options behind it.");
-  module.def("solvers", [] {
-    std::vector<std::string> names;
-    for (const SolverEntry& entry : solvers()) names.emplace_back(entry.name);
-    return names;
-  });
 }
 
 void bind_solving(py::module_& module) {
@@ -64,11 +59,13 @@ void bind_solving(py::module_& module) {
       .def_readonly("lower_bound_ns", &OrderedTasks::lower_bound_ns, "No order has a smaller one.")
       .def_readonly("nodes", &OrderedTasks::nodes)
       .def_property_readonly("is_proven_best", &OrderedTasks::is_proven_best);
-  module.def(
-      "order_tasks", &order_tasks, py::arg("tasks"), py::arg("solver"), py::kw_only(),
-      py::arg("engines_ns") = TaskTimes{}, py::arg("nodes") = SearchLimits{}.nodes, py::arg("limit_s") = py::none(),
-      "Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order for the smallest makespan on engines "
-      "that are free at these times. After so many steps, or seconds, the best order so far. Releases the GIL.");
+  module.def("order_tasks", &order_tasks, py::arg("tasks"), py::arg("ordering"), py::kw_only(),
+             py::arg("engines_ns") = TaskTimes{}, py::arg("nodes") = SearchLimits{}.nodes,
+             py::arg("limit_s") = py::none(),
+             "Puts tasks, each (uplink, compute, downlink) in nanoseconds, in order as this ordering does with a "
+             "window, for the "
+             "smallest makespan on engines that are free at these times. After so many steps, or seconds, the best "
+             "order so far. Releases the GIL.");
   module.def(
       "total_time_ns",
       [](const std::vector<TaskTimes>& tasks, const std::vector<int>& order, bool as_printed) {

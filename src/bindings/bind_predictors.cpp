@@ -5,7 +5,7 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "bindings/views.hpp"
+#include "bindings/state_views.hpp"
 #include "core/model/errors.hpp"
 #include "core/predictors/drain_rate.hpp"
 #include "core/predictors/linear_regression.hpp"

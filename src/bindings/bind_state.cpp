@@ -4,7 +4,7 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "bindings/views.hpp"
+#include "bindings/state_views.hpp"
 
 namespace gpushare::bindings {
 namespace {

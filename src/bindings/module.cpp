@@ -18,8 +18,8 @@ PYBIND11_MODULE(_core, module) {
   bind_run(module);
   bind_transform(module);
   bind_compiler(module);
-  bind_cuda(module);
-  bind_cuda_memory(module);
+  bind_cuda_device(module);
+  bind_shared_memory(module);
   bind_dlpack(module);
   bind_cuda_run(module);
   bind_session(module);

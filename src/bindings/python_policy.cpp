@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bindings/views.hpp"
+#include "bindings/state_views.hpp"
 #include "core/model/errors.hpp"
 
 namespace gpushare::bindings {

@@ -283,6 +283,43 @@ def test_perfetto_to_standard_output_is_the_trace_alone(call, command):
     assert not pathlib.Path("-").exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        ("schedule pair.toml --policy srtf", "--trace"),
+        ("schedule pair.toml --policy srtf", "--plot"),
+        ("compare pair.toml --policies fifo,srtf", "--save"),
+        ("profile", "--export"),
+    ],
+)
+def test_a_file_on_standard_output_is_the_file_alone(call, command, option):
+    names = {"--plot": "named.png"}
+    result = call(*command.split(), option, "-")
+    call(*command.split(), option, names.get(option, "named"))
+    written = pathlib.Path(names.get(option, "named")).read_bytes()
+    without_date = [
+        [line for line in each.splitlines() if b"exported" not in line] for each in (result.stdout_bytes, written)
+    ]
+    assert without_date[0] == without_date[1] != []
+    assert not pathlib.Path("-").exists()
+
+
+def test_the_help_of_every_written_file_says_how_to_get_it_on_standard_output(call):
+    for command, options in (
+        ("compare", ["--html", "--perfetto", "--save"]),
+        ("schedule", ["--perfetto", "--plot", "--trace"]),
+        ("reproduce", ["--html", "--markdown"]),
+        ("profile", ["--export"]),
+        ("record", ["--device-file"]),
+        ("validate", ["--save"]),
+        ("report", ["--html", "--perfetto"]),
+    ):
+        text = call(command, "--help").stdout
+        for option in options:
+            described = " ".join(text.partition(f"{option} FILE")[2].partition("\n  -")[0].split())
+            assert "- is stdout" in described, (command, option, described)
+
+
 @pytest.mark.parametrize("others", [["--json"], ["--save", "-"]])
 def test_standard_output_takes_one_document(call, others):
     result = call("compare", "pair.toml", "--policies", "fifo", "--perfetto", "-", *others, code=2)

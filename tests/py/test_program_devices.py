@@ -74,6 +74,7 @@ def test_a_choice_of_the_user_is_kept(place, uuids):  # noqa: F811
     for visible, told in (("1", uuids[1]), (uuids[1], uuids[1]), ("0,1", uuids[0]), ("", ""), ("-1", "-1")):
         assert shown(place, CUDA_VISIBLE_DEVICES=visible)[:2] == (0, told)
     assert shown(place, NVIDIA_VISIBLE_DEVICES=uuids[1])[:2] == (0, uuids[1])
+    assert shown(place, NVIDIA_VISIBLE_DEVICES=uuids[1], CUDA_VISIBLE_DEVICES="0")[:2] == (0, uuids[1])
     code, _, said = shown(place, CUDA_VISIBLE_DEVICES="7")
     assert code == 125
     assert "CUDA_VISIBLE_DEVICES=7" in said

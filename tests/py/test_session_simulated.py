@@ -170,6 +170,14 @@ def test_close_does_not_wait():
         session.status()
 
 
+def test_a_result_without_a_timeout_waits_until_the_job_has_ended(session, monkeypatch):
+    monkeypatch.setattr("gpushare.session.job.LONGEST_WAIT_S", 0.001)
+    job = submit(session.application("alice"), block_ms=100)
+    assert not job.done()
+    assert job.result() is None
+    assert job.done()
+
+
 def test_finish_gives_up(session):
     submit(session.application("slow"), block_ms=1e5)
     started(session, "slow")

@@ -2,6 +2,7 @@
 """A sweep makes every run once, whatever ends it in between, and takes no other sweep's runs for its own."""
 
 import json
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -25,6 +26,13 @@ class Dies(ThreadPoolExecutor):
             self.shutdown()
         self.after -= 1
         return super().submit(function, *args)
+
+
+class ToAndFro(ThreadPoolExecutor):
+    """Pickles what goes there and what comes back, as other processes do."""
+
+    def submit(self, function, /, *args):
+        return super().submit(lambda: pickle.loads(pickle.dumps(function(*pickle.loads(pickle.dumps(args))))))
 
 
 class Counts(ThreadPoolExecutor):
@@ -75,12 +83,12 @@ def test_what_ended_before_an_interrupt_is_kept(swept, monkeypatch):
     written, write = [], atomic_write.write_atomically
 
     def interrupted(path, content):
-        if len(written) == 4:
+        if len(written) == 5:  # sweep.json is the first
             raise KeyboardInterrupt
         written.append(path)
         return write(path, content)
 
-    monkeypatch.setattr("gpushare.reports.result_file.write_atomically", interrupted)
+    monkeypatch.setattr("gpushare.sweep.folder.write_atomically", interrupted)
     with pytest.raises(KeyboardInterrupt):
         swept().run()
     monkeypatch.undo()
@@ -172,6 +180,23 @@ def test_runs_of_another_workload_in_the_folder_are_named(swept, pair, ercbench_
     gs.compare(ercbench_pair.arriving(**{"JPEG-d": 500}), ["fifo"]).save(foreign)
     with raises_naming(gs.InvalidInput, foreign.name, ercbench_pair.name):
         swept().result()
+
+
+def files_of(sweep):
+    return {path.name: path.read_bytes() for path in (sweep.folder / "runs").iterdir()}
+
+
+def test_files_are_the_same_wherever_their_runs_were_made(pair, tmp_path):
+    chosen = ["fifo", policies.Fails(), policies.Shuffled()]
+    code = gs.Workload("code", [gs.Application("a", [gs.Launch.of_suite("triad", "small")])])
+    for name, workload in (("models", pair), ("code", code)):
+        here = gs.Sweep(tmp_path / f"{name}-here", workload, chosen, repeats=40, device="h100")
+        there = gs.Sweep(tmp_path / f"{name}-there", workload, chosen, repeats=40, device="h100")
+        here.run()
+        with ToAndFro(2) as executor:
+            there.run(executor)
+        assert files_of(here) == files_of(there) != {}
+        assert here.done == there.done == 80
 
 
 def test_cuda_code_is_known_by_its_models(tmp_path, monkeypatch):

@@ -124,6 +124,9 @@ def test_what_cannot_be_written(tmp_path):
     workload = gs.load("ercbench")
     with raises_naming(gs.InvalidInput, "nowhere"):
         workload.to_toml(tmp_path / "nowhere" / "file.toml")
+    for use in (workload.to_toml, gs.Workload.from_toml, gs.Result.load):
+        with raises_naming(gs.InvalidInput, "path", 5):
+            use(5)
     path = workload.to_toml(tmp_path / "own.toml")
     assert gs.load(path) == gs.load(str(path)) == workload
 

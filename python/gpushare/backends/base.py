@@ -53,6 +53,20 @@ class Case(NamedTuple):
 
 Outcome = Run | PolicyError | None
 """Of a case; None where an earlier case of its policy has failed, so that the backend has left it out."""
+Pack = Callable[[Sequence[Run]], bytes]
+"""Makes bytes of runs, in the process that has made them."""
+
+
+class EndedTask(NamedTuple):
+    """What an executor's task gave.
+
+    Attributes:
+        outcomes: of its cases, each with the case's place.
+        packed: its runs as bytes, if that was asked for and there is a run.
+    """
+
+    outcomes: list[tuple[int, Outcome]]
+    packed: bytes | None
 
 
 class Backend(ABC):
@@ -89,10 +103,8 @@ class Backend(ABC):
     def run_all(self, cases: Sequence[Case], *, keep_traces: bool) -> Generator[tuple[Case, Outcome]]:
         """Makes the runs, and yields each case with what became of it, in order."""
 
-    def run_on(
-        self, executor: Executor, cases: Sequence[Case], *, keep_traces: bool
-    ) -> Generator[list[tuple[int, Outcome]]]:
-        """Makes the runs on an executor, and yields some when they have ended: their places, and what became of them.
+    def run_on(self, executor: Executor, cases: Sequence[Case], *, keep_traces: bool) -> Generator[EndedTask]:
+        """Makes the runs on an executor, as tasks of some runs each, and yields every task when it has ended.
 
         Raises:
             InvalidInput: the device is a GPU, or something cannot be pickled.

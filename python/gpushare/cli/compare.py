@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 @click.option("--together", is_flag=True, help="Merge the given workloads into one.")
 @click.option("--pairs", is_flag=True, help="Compare on all ordered pairs of each workload's applications.")
 @written_file("--html", "Write a report.")
-@written_file("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev; - is stdout.")
+@written_file("--perfetto", "Write a trace of the winning policy for ui.perfetto.dev.")
 @written_file("--save", "Write all runs, for gpushare.Result.load.")
 @json_option()
 def compare(

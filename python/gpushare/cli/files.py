@@ -37,9 +37,14 @@ class WrittenFiles:
 
 
 def written_file(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """An option that names a file to write, which is checked before the command starts."""
+    """An option that names a file to write, which is checked before the command starts; ``-`` is stdout.
+
+    Args:
+        name: of the option.
+        what: its help, a sentence, to which the meaning of ``-`` is added.
+    """
     kind = click.Path(dir_okay=False, path_type=Path)
-    return click.option(name, type=kind, metavar="FILE", help=what, callback=writable_path)
+    return click.option(name, type=kind, metavar="FILE", help=f"{what[:-1]}; - is stdout.", callback=writable_path)
 
 
 def writable_path(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
@@ -83,13 +88,21 @@ def write_files(wanted: Wanted) -> WrittenFiles:
         if path is None:
             continue
         try:
-            paths[name] = _on_stdout(write) if path == ON_STDOUT else write(path)
+            paths[name] = write_file(path, write)
         except InvalidInput as error:
             failures.append(str(error))
     return WrittenFiles(paths, tuple(failures))
 
 
-def _on_stdout(write: Callable[[Path], Path]) -> Path:
+def write_file(path: Path, write: Callable[[Path], Path]) -> Path:
+    """Writes one requested file, or its content to the standard output.
+
+    Args:
+        path: of the option.
+        write: writes the file of a path, and returns that.
+    """
+    if path != ON_STDOUT:
+        return write(path)
     with tempfile.TemporaryDirectory(prefix="gpushare-") as folder:
         content = write(Path(folder, "content")).read_bytes()
     stdout = click.get_current_context().meta[STDOUT]

@@ -16,7 +16,7 @@ from gpushare.backends.cuda.device import cuda_device
 from gpushare.checks import require
 from gpushare.cli.arguments import json_option
 from gpushare.cli.completion import names as completion
-from gpushare.cli.files import written_file
+from gpushare.cli.files import write_file, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.tables.profiles import print_profiles
 from gpushare.model.argument_file import HOW_TO_WRITE, argument_from_data
@@ -29,7 +29,7 @@ from gpushare.profile.toml_export import ProfileFile, read_profiles, write_profi
 from gpushare.profiling import targets
 from gpushare.profiling.copies import measure_device
 from gpushare.profiling.effort import Effort
-from gpushare.profiling.keep import measure_and_keep
+from gpushare.profiling.measure_and_keep import measure_and_keep
 from gpushare.profiling.targets import Target
 from gpushare.progress import tracked
 
@@ -133,7 +133,7 @@ def _fit_again(store: ProfileStore) -> None:
 
 def _export(store: ProfileStore, path: Path) -> None:
     content = _everything(store)
-    write_profiles(path, content)
+    write_file(path, lambda to: write_profiles(to, content))
     remark(f"{path}: {len(content.kernels)} kernels and {len(content.devices)} devices exported")
 
 

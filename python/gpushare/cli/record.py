@@ -16,7 +16,7 @@ from gpushare.checks import require
 from gpushare.cli.arguments import json_option
 from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import BAD_INPUT, leave
-from gpushare.cli.files import written_file
+from gpushare.cli.files import write_file, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_choices import checked_mode, time_span, trace_folder, workload_name
 from gpushare.cli.tables.recordings import merged_document, print_converted, print_summary, summary_document
@@ -119,7 +119,7 @@ def _write_device(path: Path, record: DeviceRecord) -> None:
         "By gpushare record, from the driver's data. No delays: recordings contain the launch costs.",
         "The bandwidth of copies is a placeholder: recorded copies have their durations.",
     ]
-    write_atomically(path, device_text(recorded_device(record), comments))
+    write_file(path, lambda to: write_atomically(to, device_text(recorded_device(record), comments)))
 
 
 def _merge(files: tuple[str, ...], output: Path, *, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from gpushare import _core
 from gpushare._core import CudaError, InvalidInput, PolicyError
 from gpushare.cli.completion import names
 from gpushare.cli.output import duration, remark
-from gpushare.cli.tables.programs import show_report
+from gpushare.cli.tables.program_report import show_report
 from gpushare.daemon.served_devices import VISIBLE
 from gpushare.printable import printable
 from gpushare.programs.attachment import Attachment, with_share

@@ -23,7 +23,15 @@ from gpushare.cli.arguments import (
 )
 from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import leave_for_failed
-from gpushare.cli.files import WrittenFiles, require_distinct, require_plots, require_tables, write_files, written_file
+from gpushare.cli.files import (
+    ON_STDOUT,
+    WrittenFiles,
+    require_distinct,
+    require_plots,
+    require_tables,
+    write_files,
+    written_file,
+)
 from gpushare.cli.output import duration, print_json, print_table, remark
 from gpushare.files.atomic_write import write_atomically
 from gpushare.model.load import load
@@ -52,8 +60,8 @@ UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
 @seed_option()
 @timeout_option()
 @profile_missing_option()
-@written_file("--perfetto", "Write a trace for ui.perfetto.dev; - is stdout.")
-@written_file("--plot", "Write the timeline as a picture (.png, .pdf, .svg).")
+@written_file("--perfetto", "Write a trace for ui.perfetto.dev.")
+@written_file("--plot", "Write the timeline as a picture (.png, .pdf, .svg; on stdout .png).")
 @written_file("--trace", "Write every event and plan in a binary format: equal runs give equal files.")
 @json_option()
 def schedule(
@@ -129,7 +137,7 @@ def _require_picture(path: Path) -> None:
     from matplotlib.backend_bases import FigureCanvasBase
 
     known = FigureCanvasBase.get_supported_filetypes().keys() - NEEDS_LATEX
-    if _picture_format(path) not in known:
+    if path != ON_STDOUT and _picture_format(path) not in known:
         raise gpushare.InvalidInput(f"--plot {path}: the name must end in one of: .{', .'.join(sorted(known))}")
 
 
@@ -143,7 +151,7 @@ def _write_plot(one: Run, path: Path) -> Path:
     from gpushare.plots.axes import figure_of
 
     mpl.use("Agg")  # a file needs no window
-    picture, kind = io.BytesIO(), _picture_format(path)
+    picture, kind = io.BytesIO(), _picture_format(path) or "png"  # as on stdout
     with mpl.rc_context({"svg.hashsalt": "gpushare"}):  # equal runs give equal pictures
         figure_of(one.plot.timeline()).savefig(picture, format=kind, metadata=UNDATED.get(kind))
     return write_atomically(path, picture.getvalue())

@@ -21,7 +21,7 @@ from gpushare.cli.compare import write_comparison
 from gpushare.cli.exit_codes import leave_for_failed
 from gpushare.cli.files import require_distinct, require_plots, require_tables, written_file
 from gpushare.cli.output import print_json, remark
-from gpushare.cli.tables.programs import show_report
+from gpushare.cli.tables.program_report import show_report
 from gpushare.cli.tables.stored import print_difference, print_trace, trace_summary
 from gpushare.programs.report import ProgramReport
 from gpushare.reports.result_file import load_result, written_by
@@ -37,7 +37,7 @@ STORED = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.argument("file", type=STORED)
 @written_file("--html", "Write the report of a result.")
-@written_file("--perfetto", "Write a trace of a result's winning policy for ui.perfetto.dev; - is stdout.")
+@written_file("--perfetto", "Write a trace of a result's winning policy for ui.perfetto.dev.")
 @json_option()
 def report(file: Path, html: Path | None, perfetto: Path | None, as_json: bool) -> None:
     """Show what FILE has stored: a result, a server's trace, or a program's report.

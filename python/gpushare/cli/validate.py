@@ -14,7 +14,7 @@ from gpushare._core import InvalidInput
 from gpushare.backends.cuda.device import cuda_device
 from gpushare.cli.arguments import json_option
 from gpushare.cli.completion import names
-from gpushare.cli.files import require_plots, require_tables, written_file
+from gpushare.cli.files import require_plots, require_tables, write_file, written_file
 from gpushare.cli.output import remark
 from gpushare.cli.tables.validation import POINTS, report
 from gpushare.files.atomic_write import require_writable
@@ -138,7 +138,7 @@ def _record(name: str, settings: Settings, save: Path | None) -> Recording:
         recording = recorder.record()
     finally:
         if save is not None:
-            recorder.recording.save(save)
+            write_file(save, recorder.recording.save)
             remark(f"save: {save}")
     for failure in recording.failures:
         remark(failure)

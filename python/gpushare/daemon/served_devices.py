@@ -22,6 +22,8 @@ GPUS_OF_DRIVER = Path("/proc/driver/nvidia/gpus")
 LIST_GPUS = "import json; from gpushare import _core; print(json.dumps(_core.cuda_device_uuids()))"
 LIST_TIMEOUT_S = 120.0
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+OF_CONTAINER = "NVIDIA_VISIBLE_DEVICES"
+"""Set by NVIDIA's device plugin for Kubernetes, to UUIDs: a GPU that the container lacks must not be chosen."""
 NUMBERED = re.compile(r"(?!cuda|programs)(?P<name>.+):(?P<number>[0-9]{1,9})")
 """One of several simulated devices."""
 
@@ -103,32 +105,42 @@ def gpu_of(name: str) -> str | None:
     return visible_gpus()[int(number)] if number else None
 
 
-def among_gpus(visible: str | None, names: Sequence[str]) -> list[str]:
-    """Of the devices for programs, those on GPUs that CUDA_VISIBLE_DEVICES of a program lets it use.
+def among_gpus(visible: str | None, names: Sequence[str], of_container: str | None = None) -> list[str]:
+    """Of the devices for programs, those on GPUs that a program may use.
 
     Args:
-        visible: what is in the variable: numbers, or beginnings of UUIDs; None: it is not set.
+        visible: its CUDA_VISIBLE_DEVICES: numbers among the GPUs of its container, or beginnings of UUIDs; None: it is
+            not set.
         names: of the devices.
+        of_container: the UUIDs of its container's GPUs, as NVIDIA_VISIBLE_DEVICES has them; None: all.
 
     Raises:
         InvalidInput: it can use none of these GPUs.
     """
-    if not visible or len(names) < 2:
+    if len(names) < 2 or visible == "" or (visible is None and of_container is None):
         return list(names)
-    every = visible_gpus(of_all=VISIBLE in os.environ)
-    wanted = [
-        uuid
-        for text in map(str.strip, visible.split(","))
-        for number, uuid in enumerate(every)
-        if text == str(number) or (text.startswith("GPU-") and uuid.startswith(text))
-    ]
+    there = visible_gpus(of_all=VISIBLE in os.environ)
+    if of_container is not None:
+        there = _named_among(there, of_container)
+    wanted = there if visible is None else _named_among(there, visible)
     found = [name for name in names if gpu_of(name) in wanted]
+    said = {VISIBLE: visible, OF_CONTAINER: of_container}
     require(
         len(found) > 0,
-        f"{VISIBLE}={visible} names none of the GPUs on which this server schedules programs: "
-        f"{', '.join(str(gpu_of(name)) for name in names)}",
+        f"{', '.join(f'{name}={value}' for name, value in said.items() if value is not None)} names none of the GPUs "
+        f"on which this server schedules programs: {', '.join(str(gpu_of(name)) for name in names)}",
     )
     return found
+
+
+def _named_among(uuids: Sequence[str], text: str) -> list[str]:
+    """Those of the GPUs that this names, in their order."""
+    named = [each.strip() for each in text.split(",")]
+    return [
+        uuid
+        for number, uuid in enumerate(uuids)
+        if str(number) in named or any(each.startswith("GPU-") and uuid.startswith(each) for each in named)
+    ]
 
 
 def _require_gpu_of(name: str) -> None:

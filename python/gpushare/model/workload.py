@@ -11,7 +11,7 @@ from typing import Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.checks import MOST_BYTES, did_you_mean, number, require, require_name, whole
+from gpushare.checks import MOST_BYTES, did_you_mean, file_path, number, require, require_name, whole
 from gpushare.model.host_pace import AT_ONCE
 from gpushare.model.operation import Copy, Launch, Operation
 from gpushare.model.service_level import Terms
@@ -264,7 +264,7 @@ class Workload:
         Raises:
             InvalidInput: the file is not valid TOML, or a key or value is wrong; the message names file, line and key.
         """
-        workload: Workload = provided("read_workload")(Path(path))
+        workload: Workload = provided("read_workload")(file_path(path))
         return workload
 
     def to_toml(self, path: str | Path) -> Path:
@@ -277,7 +277,7 @@ class Workload:
             InvalidInput: the workload has a kernel that was loaded from a cubin, a modified launch of the suite, or a
                 name that TOML cannot hold; or the file cannot be written.
         """
-        written: Path = provided("write_workload")(self, Path(path))
+        written: Path = provided("write_workload")(self, file_path(path))
         return written
 
     def to_dict(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -60,8 +60,8 @@ def _free_name(name: str, taken: set[str]) -> str:
 
 
 def _model_to_dict(kernel: KernelModel) -> dict[str, Any]:
-    defaults = {field.name: field.default for field in fields(KernelModel)}
-    return _plain({name: value for name, value in asdict(kernel).items() if value != defaults[name]})
+    values = {field.name: (getattr(kernel, field.name), field.default) for field in fields(KernelModel)}
+    return _plain({name: value for name, (value, default) in values.items() if value != default})
 
 
 def _plain(data: dict[str, Any]) -> dict[str, Any]:

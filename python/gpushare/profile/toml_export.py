@@ -29,9 +29,9 @@ class ProfileFile:
     devices: tuple[DeviceProfile, ...]
 
 
-def write_profiles(path: Path, content: ProfileFile) -> None:
-    """Writes the file atomically."""
-    write_atomically(path, profiles_text(content))
+def write_profiles(path: Path, content: ProfileFile) -> Path:
+    """Writes the file atomically, and returns its path."""
+    return write_atomically(path, profiles_text(content))
 
 
 def profiles_text(content: ProfileFile) -> str:

@@ -17,7 +17,7 @@ from gpushare.model.workload import Workload
 from gpushare.profile.lookup import SIMULATED, kernel_profile, simulated_stand_in
 from gpushare.profile.record import KernelProfile
 from gpushare.profile.store import ProfileStore
-from gpushare.profiling.keep import measure_and_keep
+from gpushare.profiling.measure_and_keep import measure_and_keep
 from gpushare.profiling.targets import largest_launches, target_of
 
 ENTRY = re.compile(r"\.entry\s+([\w$]+).*?^\}", re.MULTILINE | re.DOTALL)

@@ -19,13 +19,11 @@ from gpushare._core import InvalidInput
 from gpushare.checks import number
 from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.link import Link
-from gpushare.daemon.served_devices import VISIBLE
+from gpushare.daemon.served_devices import OF_CONTAINER, VISIBLE
 from gpushare.daemon.settings import PROGRAMS
 
 LOG = logging.getLogger("gpushare.programs")
 MPS_VARIABLES = ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")
-OF_CONTAINER = "NVIDIA_VISIBLE_DEVICES"
-"""Set by NVIDIA's device plugin for Kubernetes, to UUIDs: a GPU that the container lacks must not be chosen."""
 PAUSE_S = 0.5
 """Interval between attempts to join a server again, in seconds."""
 
@@ -71,17 +69,22 @@ def with_urgency(variables: Mapping[str, str], priority: int) -> dict[str, str]:
     return {**variables, "CUDA_MPS_CLIENT_PRIORITY": "0" if priority > 0 else "1"} if has_mps else dict(variables)
 
 
-def own_gpus(variables: Mapping[str, str]) -> str | None:
-    """The GPUs that a program may use: CUDA_VISIBLE_DEVICES up to a -1, or those of its container; None: all.
+def own_gpus(variables: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """The GPUs that a program may use: CUDA_VISIBLE_DEVICES up to a -1, and those of its container; None: all.
+
+    Numbers in the first count among the second.
 
     >>> own_gpus({"CUDA_VISIBLE_DEVICES": "1, 0,-1,2"}), own_gpus({"CUDA_VISIBLE_DEVICES": "-1"}), own_gpus({})
-    ('1, 0', '', None)
-    >>> own_gpus({"NVIDIA_VISIBLE_DEVICES": "GPU-5a"}), own_gpus({"NVIDIA_VISIBLE_DEVICES": "all"})
-    ('GPU-5a', None)
+    (('1, 0', None), ('', None), (None, None))
+    >>> own_gpus({"NVIDIA_VISIBLE_DEVICES": "GPU-5a", "CUDA_VISIBLE_DEVICES": "0"})
+    ('0', 'GPU-5a')
+    >>> own_gpus({"NVIDIA_VISIBLE_DEVICES": "all"})
+    (None, None)
     """
+    said = variables.get(VISIBLE)
+    visible = None if said is None else ",".join(takewhile(lambda each: each.strip() != "-1", said.split(",")))
     of_container = variables.get(OF_CONTAINER, "")
-    said = variables.get(VISIBLE, of_container if of_container.startswith("GPU-") else None)
-    return None if said is None else ",".join(takewhile(lambda each: each.strip() != "-1", said.split(",")))
+    return visible, of_container if of_container.startswith("GPU-") else None
 
 
 class Attachment:
@@ -108,7 +111,7 @@ class Attachment:
     ) -> None:
         self._page = page
         self._where = path, trusted_uids
-        self._gpus = own_gpus(os.environ)
+        self._gpus, self._of_container = own_gpus(os.environ)
         self._application = dict(application)
         self._closed = threading.Event()
         self._lost = threading.Event()
@@ -135,7 +138,12 @@ class Attachment:
 
     def _joined(self) -> Link:
         path, trusted_uids = self._where
-        link = Link(path, Wish(PROGRAMS, gpus=self._gpus), trusted_uids, on_lost=lambda _: self._let_go())
+        link = Link(
+            path,
+            Wish(PROGRAMS, gpus=self._gpus, gpus_of_container=self._of_container),
+            trusted_uids,
+            on_lost=lambda _: self._let_go(),
+        )
         try:
             application = link.request("application", **self._application)
             attached = link.request("program", self._page.descriptor, application=application)

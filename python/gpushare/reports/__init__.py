@@ -16,6 +16,7 @@ provide(
         "result_html": "gpushare.reports.display:result_html",
         "result_plots": "gpushare.plots.registry:result_plots",
         "write_report": "gpushare.reports.report:write_report",
+        "packed_result": "gpushare.reports.result_file:packed_result",
         "save_result": "gpushare.reports.result_file:save_result",
         "load_result": "gpushare.reports.result_file:load_result",
         "server_trace_plot": "gpushare.plots.server_trace:draw_server_trace",

@@ -117,34 +117,43 @@ class ResultTable(Schema):
 def save_result(result: Result, path: Path) -> Path:
     """Writes all runs, with recorded traces. An existing file is replaced at the end."""
     require_writable(path)  # checked before the traces are packed
+    return write_atomically(path, packed_result(result))
+
+
+def packed_result(result: Result) -> bytes:
+    """The content of the file of :func:`save_result`."""
     content, traces = _described(result)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
-        for name, data in {CONTENT: json.dumps(content, indent=1, allow_nan=False).encode(), **traces}.items():
+        for name, data in {CONTENT: json.dumps(content, allow_nan=False).encode(), **traces}.items():
             member = zipfile.ZipInfo(name, EARLIEST_ZIP_DATE)
             member.external_attr = 0o644 << 16
             archive.writestr(member, data, zipfile.ZIP_DEFLATED)
-    return write_atomically(path, packed.getvalue())
+    return packed.getvalue()
 
 
 def _described(result: Result) -> tuple[dict[str, Any], dict[str, bytes]]:
     workloads: dict[Workload, int] = {}
     devices: list[dict[str, Any]] = []
+    places: dict[Device, int] = {}
     runs: list[dict[str, Any]] = []
     traces: dict[str, bytes] = {}
     for number, run in enumerate(result.runs):
-        described = [device_to_dict(each) for each in run.devices]
-        devices += [each for place, each in enumerate(described) if each not in devices + described[:place]]
+        for each in run.devices:
+            if each not in places:
+                described = device_to_dict(each)
+                devices += [described] if described not in devices else []
+                places[each] = devices.index(described)
         trace = None
         if run.record.trace is not None:
             trace = f"traces/{number}"
             traces[trace] = run.record.trace.to_bytes()
         place: dict[str, Any] = {
             "workload": workloads.setdefault(run.workload, len(workloads)),
-            "device": devices.index(described[0]),
+            "device": places[run.devices[0]],
         }
         if run.place is not None:  # else left out, so that older versions of gpushare can read the file
-            place |= {"other_devices": [devices.index(each) for each in described[1:]], "place": run.place}
+            place |= {"other_devices": [places[each] for each in run.devices[1:]], "place": run.place}
         figures = {"policy": run.policy, "seed": run.seed, "alone_ns": run.alone_ns, "record": _figures(run.record)}
         measured = {} if run.measured is None else {"measured": _conditions(run.measured)}
         runs.append({**place, **figures, "trace": trace, **measured})

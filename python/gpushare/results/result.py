@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
+from gpushare.checks import file_path
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Workload
 from gpushare.providers import provided
@@ -205,7 +206,7 @@ class Result:
             command: the command that makes it, which it shows.
             files: other files of this result, by what they are, to which it links.
         """
-        written: Path = provided("write_report")(self, Path(path), command, files)
+        written: Path = provided("write_report")(self, file_path(path), command, files)
         return written
 
     def to_perfetto(self, path: str | Path, policy: str | None = None, workload: str | None = None) -> Path:
@@ -214,7 +215,7 @@ class Result:
 
     def save(self, path: str | Path) -> Path:
         """Writes all runs to one file, with the traces that were recorded, and returns its path."""
-        written: Path = provided("save_result")(self, Path(path))
+        written: Path = provided("save_result")(self, file_path(path))
         return written
 
     @staticmethod
@@ -224,7 +225,7 @@ class Result:
         Raises:
             InvalidInput: the file is not a saved result, or comes from a newer version.
         """
-        result: Result = provided("load_result")(Path(path))
+        result: Result = provided("load_result")(file_path(path))
         return result
 
     def _repr_html_(self) -> str:

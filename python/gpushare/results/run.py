@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
-from gpushare.checks import require
+from gpushare.checks import file_path, require
 from gpushare.extras import pandas as pd
 from gpushare.model.devices import devices_text
 from gpushare.model.workload import Copy, Launch, Workload
@@ -299,7 +299,7 @@ class Run:
 
     def to_perfetto(self, path: str | Path) -> Path:
         """Writes a trace for ui.perfetto.dev and returns its path."""
-        written: Path = provided("write_perfetto")(self, Path(path))
+        written: Path = provided("write_perfetto")(self, file_path(path))
         return written
 
     @cached_property

@@ -14,8 +14,8 @@ import numpy as np
 
 from gpushare.checks import require
 from gpushare.kernels.kernel import Kernel
-from gpushare.session.job import DEFAULT_TIMEOUT_S
 
+FINISH_TIMEOUT_S = 300.0
 FINISHED = "the session has been finished: open another one"
 
 
@@ -160,7 +160,7 @@ class SessionApi(ABC):
         """Launches, quotas and SMs of this session's applications in the last seconds."""
 
     @abstractmethod
-    def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Any:
+    def finish(self, timeout: float = FINISH_TIMEOUT_S) -> Any:
         """Waits for all jobs of this session, and ends it.
 
         Args:

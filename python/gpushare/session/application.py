@@ -21,7 +21,7 @@ from gpushare.model.workload import PRIORITIES, Application
 from gpushare.policy import Policy
 from gpushare.session.dependencies import NOTHING
 from gpushare.session.job import Job
-from gpushare.session.launched import launched
+from gpushare.session.submission_forms import launched
 
 if TYPE_CHECKING:
     from gpushare.session.devices import SessionPart

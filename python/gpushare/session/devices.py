@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpushare.backends.base import SessionDevice
     from gpushare.model.workload import Workload
     from gpushare.results.measured import Measured
-    from gpushare.session.launched import Launched
+    from gpushare.session.submission_forms import Launched
 
 
 class SessionPart:

@@ -15,7 +15,8 @@ from gpushare.checks import number
 if TYPE_CHECKING:
     from gpushare.session.devices import SessionPart
 
-DEFAULT_TIMEOUT_S = 300.0
+LONGEST_WAIT_S = 1e6
+"""Of one wait in the core; a wait without a limit is some of them."""
 LEAST_KEPT = 64
 _making_states = threading.RLock()
 
@@ -55,8 +56,12 @@ class LaunchFuture(Future[None]):
     def result(self, timeout: float | None = None) -> None:
         """Waits until it has ended; its results are in the arrays among its arguments.
 
+        Args:
+            timeout: longest wait in seconds; None, as in every :class:`concurrent.futures.Future`: no limit.
+
         Raises:
-            TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
+            InvalidInput: ``timeout`` is no number of seconds in 0..1e6.
+            TimeoutError: it has not ended within ``timeout`` seconds.
             Cancelled: its application has been cancelled.
             DeviceError: it failed, or another job that was on the device with it; on a GPU a CudaError.
             WorkerLostError: the server's worker ended before it did; submit it again.
@@ -68,12 +73,17 @@ class LaunchFuture(Future[None]):
     def exception(self, timeout: float | None = None) -> Exception | None:
         """Waits until it has ended; returns the exception that :meth:`result` would raise, None after success.
 
+        Args:
+            timeout: as for :meth:`result`.
+
         Raises:
-            TimeoutError: it has not ended within ``timeout`` seconds (300 if left out).
+            InvalidInput: ``timeout`` is no number of seconds in 0..1e6.
+            TimeoutError: it has not ended within ``timeout`` seconds.
         """
-        seconds = DEFAULT_TIMEOUT_S if timeout is None else number("timeout", timeout, 0, 1e6)
-        if not self._wait(seconds):
-            raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
+        seconds = LONGEST_WAIT_S if timeout is None else number("timeout", timeout, 0, LONGEST_WAIT_S)
+        while not self._wait(seconds):
+            if timeout is not None:
+                raise TimeoutError(f"job {self.name} has not ended within {seconds:g} s")
         return self._failure()
 
     def __await__(self) -> Generator[Any, None, None]:

@@ -17,7 +17,7 @@ from gpushare.session.placed_memory import PlacedAllocator, PlacedMemory, placed
 if TYPE_CHECKING:
     from gpushare.session.application import SessionApplication
     from gpushare.session.devices import SessionDevices, SessionPart
-    from gpushare.session.launched import Launched
+    from gpushare.session.submission_forms import Launched
 
 
 class Needs:

@@ -23,16 +23,16 @@ from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import Policy, own_policy, policy_name, require_open_ordering
 from gpushare.results.run import Run
-from gpushare.session.api import FINISHED, SessionApi, Unopened
+from gpushare.session.api import FINISH_TIMEOUT_S, FINISHED, SessionApi, Unopened
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
 from gpushare.session.dependencies import NOTHING, require_own_streams, things_in
 from gpushare.session.devices import SessionDevices
 from gpushare.session.fork_safety import ends_here
-from gpushare.session.job import DEFAULT_TIMEOUT_S, Job, UnfinishedJobs
-from gpushare.session.launched import Launched
+from gpushare.session.job import Job, UnfinishedJobs
 from gpushare.session.placed_memory import on_part
 from gpushare.session.placing import Needs, Placing
-from gpushare.session.run import begun_work, decided_by
+from gpushare.session.session_as_run import begun_work, decided_by
+from gpushare.session.submission_forms import Launched
 
 if TYPE_CHECKING:
     from gpushare.session.devices import SessionPart
@@ -254,7 +254,7 @@ class Session(SessionApi):
         """Launches, quotas and SMs of the last seconds, for a session that stores no record."""
         return self._devices.history(round(number("seconds", seconds, 0, 1e6) * 1e9))
 
-    def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> Run:
+    def finish(self, timeout: float = FINISH_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.
 
         For a cancelled application the run has the launches that had begun. Their runtime alone is not known, so the

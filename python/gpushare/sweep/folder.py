@@ -12,11 +12,18 @@ from typing import Any
 from gpushare._core import InvalidInput
 from gpushare.checks import require
 from gpushare.files.atomic_write import write_atomically
+from gpushare.providers import provided
 from gpushare.results.result import Result
 from gpushare.results.run import Run
 from gpushare.sweep.identity import difference
 
 SUFFIX = ".gpushare"
+
+
+def packed(runs: Sequence[Run]) -> bytes:
+    """The bytes of the file with these runs."""
+    data: bytes = provided("packed_result")(Result(runs))
+    return data
 
 
 class SweepFolder:
@@ -71,11 +78,15 @@ class SweepFolder:
         if not self._index.exists():
             write_atomically(self._index, json.dumps(self._description, indent=1) + "\n")
 
-    def keep(self, runs: Sequence[Run]) -> None:
-        """Adds one file with these runs, complete or not at all."""
-        if runs:
-            keys = "\n".join(f"{run.workload.name}\t{run.policy}\t{run.seed}" for run in runs)
-            Result(runs).save(self._runs / f"{hashlib.sha256(keys.encode()).hexdigest()[:24]}{SUFFIX}")
+    def keep(self, runs: Sequence[Run], data: bytes) -> None:
+        """Adds the file of these runs, complete or not at all.
+
+        Args:
+            runs: the runs.
+            data: what :func:`packed` makes of them.
+        """
+        keys = "\n".join(f"{run.workload.name}\t{run.policy}\t{run.seed}" for run in runs)
+        write_atomically(self._runs / f"{hashlib.sha256(keys.encode()).hexdigest()[:24]}{SUFFIX}", data)
 
     def kept(self) -> Iterator[tuple[Path, Run]]:
         """All runs, each with its file.

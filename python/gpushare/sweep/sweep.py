@@ -10,10 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpushare._core import InvalidInput
-from gpushare.backends.base import DEFAULT_PLACEMENT, Outcome
+from gpushare.backends.base import DEFAULT_PLACEMENT, EndedTask, Outcome
 from gpushare.backends.choice import backend_for
 from gpushare.backends.simulator.backend import SimulatorBackend
 from gpushare.backends.simulator.simulation import Repeat
+from gpushare.checks import file_path
 from gpushare.compare import (
     lost,
     name_of_baseline,
@@ -30,7 +31,7 @@ from gpushare.progress import tracked
 from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.result import Result
 from gpushare.results.run import Run
-from gpushare.sweep.folder import SweepFolder
+from gpushare.sweep.folder import SweepFolder, packed
 from gpushare.sweep.identity import description
 
 
@@ -94,7 +95,7 @@ class Sweep:
         devices = {each.name: backend.devices_of(each) for each in workloads}
         self._devices = devices
         described = description(workloads, list(devices.values()), place, contenders, seed)
-        self._folder = SweepFolder(Path(folder), described)
+        self._folder = SweepFolder(file_path(folder, "folder"), described)
 
     def __repr__(self) -> str:
         """A short text; it does not read the folder."""
@@ -138,7 +139,7 @@ class Sweep:
         outcomes: dict[int, Outcome] = {**self._kept()}
         missing = [place for place in range(self.total) if place not in outcomes]
         cases = [self._cases[place] for place in missing]
-        with closing(self._backend.run_on(executor, cases, keep_traces=False)) as tasks:
+        with closing(self._backend.run_on(executor, cases, keep_traces=False, pack=packed)) as tasks:
             ended = (each for task in tasks for each in self._landed(task))
             try:
                 for place, outcome in tracked(ended, len(cases), "running", progress):
@@ -156,9 +157,10 @@ class Sweep:
         """
         return replace(result_of(self._cases, self._kept()), baseline=self._baseline)
 
-    def _landed(self, task: list[tuple[int, Outcome]]) -> list[tuple[int, Outcome]]:
-        self._folder.keep([outcome for _, outcome in task if isinstance(outcome, Run)])
-        return task
+    def _landed(self, task: EndedTask) -> list[tuple[int, Outcome]]:
+        if task.packed is not None:
+            self._folder.keep([outcome for _, outcome in task.outcomes if isinstance(outcome, Run)], task.packed)
+        return task.outcomes
 
     def _kept(self) -> dict[int, Run]:
         """The runs in the folder, by the places of their cases, with this sweep's own workloads and devices."""

@@ -118,10 +118,10 @@ class Recording:
         """All ways of sharing."""
         return list(dict.fromkeys(each.way for each in self.pairs))
 
-    def save(self, path: Path) -> None:
-        """Writes the file atomically, compressed if its name ends with ``.xz``."""
+    def save(self, path: Path) -> Path:
+        """Writes the file atomically, compressed if its name ends with ``.xz``, and returns its path."""
         content = _lines({"format": FORMAT, **asdict(self)}).encode()
-        write_atomically(path, lzma.compress(content) if _is_compressed(path) else content)
+        return write_atomically(path, lzma.compress(content) if _is_compressed(path) else content)
 
     @staticmethod
     def load(path: Path) -> Recording:

@@ -65,7 +65,8 @@ RunRecord simulate(const std::vector<Device>& devices, const std::vector<py::obj
   const auto world = std::make_shared<World>(devices, seed);
   const std::vector<const Workload*> taken = take_workloads(*world, workloads);
   const std::unique_ptr<Placement> placement = make_placement(place);
-  TraceRecorder recorder;
+  std::optional<TraceRecorder> recorder;  // its memory costs as much time as a short run
+  if (record_trace) recorder.emplace();
   Interruption interruption(ended);
   std::deque<ScheduledDevice> scheduled;
   std::vector<OnDevice> on;
@@ -73,7 +74,7 @@ RunRecord simulate(const std::vector<Device>& devices, const std::vector<py::obj
   for (std::size_t i = 0; i < devices.size(); ++i) {
     ScheduledDevice& each = scheduled.emplace_back(world, static_cast<DeviceId>(i), *taken[i], policies[i], seed);
     each.observers = {&each.meter, &interruption};
-    if (record_trace) each.observers.push_back(&each.numbered.emplace(recorder, first_sm));
+    if (recorder) each.observers.push_back(&each.numbered.emplace(*recorder, first_sm));
     on.push_back({.policy = each.decides.get(),
                   .workload = taken[i],
                   .observers = each.observers,
@@ -87,7 +88,7 @@ RunRecord simulate(const std::vector<Device>& devices, const std::vector<py::obj
   std::vector<UsageMeter> meters;
   for (ScheduledDevice& each : scheduled) meters.push_back(std::move(each.meter));
   RunRecord record = record_of(meters);
-  if (record_trace) record.trace = recorder.take();
+  if (recorder) record.trace = recorder->take();
   return record;
 }
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/engine/ordering.hpp"
-#include "core/ordering/kernel_time.hpp"
-#include "core/ordering/solvers/copy_pieces.hpp"
+#include "core/ordering/configured_ordering.hpp"
+#include "core/ordering/solvers/solver.hpp"
 #include "core/policy_support/options.hpp"
 
 namespace gpushare {
@@ -19,11 +17,17 @@ namespace gpushare {
 struct OrderingEntry {
   std::string_view name;
   std::string_view summary;
-  std::string_view source;  ///< paper and section
-  std::string_view solver;  ///< what puts a window's tasks in order; empty: every operation goes when it is ready
+  std::string_view source;                           ///< paper and section
+  std::unique_ptr<Solver> (*make_solver)();          ///< what puts its windows in order; nullptr where it has none
+  ConfiguredOrdering (*read)(const PolicyOptions&);  ///< reads the options of one without windows; else nullptr
+
+  bool has_windows() const { return make_solver != nullptr; }
 };
 
 std::span<const OrderingEntry> orderings();
+
+/// The solver of the ordering of this name. Throws InvalidInput unless it has windows, listing those that have.
+std::unique_ptr<Solver> make_solver(std::string_view name);
 
 /// A policy's name in its two parts. Without a +, the ordering is "arrival".
 struct OrderedPolicy {
@@ -42,13 +46,6 @@ void require_open_ordering(std::string_view text);
 
 /// The pieces in which it has large copies go on this device; CutIn::None: whole.
 CopyPieces ordering_pieces(std::string_view text, const Device& device);
-
-/// What a run on a real GPU has in addition to a simulated one.
-struct OrderingSurroundings {
-  /// Starts a time limit; the result tests whether it is over. Limits every search, as the GPU waits meanwhile.
-  std::function<std::function<bool()>(Duration)> stopwatch{};
-  std::shared_ptr<KernelTimes> learnt{};  ///< from earlier runs
-};
 
 /// The ordering of this name, with options behind it if it has any; nullptr for "arrival". Throws InvalidInput for an
 /// unknown name, listing the known ones, and for an option that it has not. The device must outlive it.

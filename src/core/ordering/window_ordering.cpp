@@ -24,7 +24,7 @@ Engine engine_of(const Operation& operation) {
 /// How many of the operations are the first task. All calls of a task are known when its first one could go, as they
 /// are where calls return at once (section 3.1); where the host waits for what it has issued, a task ends.
 std::size_t first_task(const Operation& first, const std::deque<const Operation*>& others, ToHostRule rule) {
-  TaskBuilder builder(rule);
+  TaskSplitter builder(rule);
   if (const auto task = builder.add(call_of(first))) return task->count;
   for (const Operation* operation : others) {
     if (pace_of(*operation).after) {
@@ -41,7 +41,7 @@ WindowOrdering::WindowOrdering(const Device& device, std::unique_ptr<Solver> sol
     : settings_(settings),
       estimates_(device, settings.first_estimate, settings.pieces, settings.learnt),
       window_(std::move(solver), settings.window),
-      line_(settings.computing, settings.pieces.cut_in) {}
+      under_way_(settings.computing, settings.pieces.cut_in) {}
 
 ApplicationId WindowOrdering::add(const Application& application) {
   const auto id = static_cast<ApplicationId>(next_application_++);
@@ -63,9 +63,9 @@ void WindowOrdering::offer(const Submission& operation, Time now) {
   stream.issued.pop_front();
   if (stream.left_in_task > 0) {
     --stream.left_in_task;
-    line_.reach(operation.application, engine_of(*operation.operation), now);
+    under_way_.reach(operation.application, engine_of(*operation.operation), now);
   } else {
-    line_.end(operation.application, now);
+    under_way_.end(operation.application, now);
     new_tasks_.push_back(operation.application);
   }
 }
@@ -106,7 +106,7 @@ TaskEstimates::Estimate WindowOrdering::take_task(Stream& stream) {
 void WindowOrdering::ended(ApplicationId application, Time now) {
   learn(application, now);
   drop_offered(application);
-  line_.end(application, now);
+  under_way_.end(application, now);
   if (streams_.at(application).is_withdrawn) streams_.erase(application);
 }
 
@@ -116,7 +116,7 @@ void WindowOrdering::withdraw(ApplicationId application) {
   stream.is_withdrawn = true;
   stream.runs_alone = false;
   drop_offered(application);
-  line_.cut_short(application);
+  under_way_.cut_short(application);
 }
 
 /// The operations that have not been released.
@@ -137,7 +137,7 @@ void WindowOrdering::set_priority(ApplicationId application, int priority) {
 
 bool WindowOrdering::goes_on(ApplicationId application) const {
   const Stream& stream = streams_.at(application);
-  return stream.left_in_task > 0 && line_.is_using(application, engine_of(*stream.issued.front()));
+  return stream.left_in_task > 0 && under_way_.is_using(application, engine_of(*stream.issued.front()));
 }
 
 /// The application's latest launch has ended.
@@ -163,22 +163,23 @@ std::optional<Submission> WindowOrdering::next(Time now) {
   for (const ApplicationId application : std::exchange(new_tasks_, {})) form_task(application);
   for (const ApplicationId application : std::exchange(grown_, {})) grow_task(application);
   begin_tasks(now);
-  for (const ApplicationId application : line_.applications()) {
+  for (const ApplicationId application : under_way_.applications()) {
     Stream& stream = streams_.at(application);
     if (!stream.offered) continue;
     const Engine engine = engine_of(*stream.offered->operation);
-    if (line_.may_use(application, engine, now) && !is_passing(application, engine)) return submit(stream, engine, now);
+    if (under_way_.may_use(application, engine, now) && !is_passing(application, engine))
+      return submit(stream, engine, now);
   }
   return std::nullopt;
 }
 
 Submission WindowOrdering::submit(Stream& stream, Engine engine, Time now) {
   Submission operation = *std::exchange(stream.offered, std::nullopt);
-  line_.use(operation.application, engine, now);
+  under_way_.use(operation.application, engine, now);
   if (const auto* launch = std::get_if<Launch>(operation.operation)) {
     note_launch(operation.application, *launch, now);
   } else {
-    operation.rank = line_.rank(operation.application);
+    operation.rank = under_way_.rank(operation.application);
     operation.piece = settings_.pieces.piece_of(std::get<Copy>(*operation.operation));
     operation.pieces_at_a_time = settings_.pieces.at_a_time;
   }
@@ -190,15 +191,15 @@ void WindowOrdering::begin_tasks(Time now) {
     return engine_of(*streams_.at(task.application).offered->operation);
   };
   while (true) {
-    if (is_due()) window_.order(line_.engines(now), now);
+    if (is_due()) window_.order(under_way_.engines(now), now);
     if (const ReadyTask* task = next_to_begin()) {
       const ApplicationId application = task->application;
-      line_.begin(*task);
-      line_.reach(application, engine_of_first(*task), now);
+      under_way_.begin(*task);
+      under_way_.reach(application, engine_of_first(*task), now);
       window_.begin(application);
     } else if (const auto latecomer = take_latecomer(now)) {
-      line_.cut_in(*latecomer);
-      line_.reach(latecomer->application, engine_of_first(*latecomer), now);
+      under_way_.cut_in(*latecomer);
+      under_way_.reach(latecomer->application, engine_of_first(*latecomer), now);
     } else {
       return;
     }
@@ -208,13 +209,13 @@ void WindowOrdering::begin_tasks(Time now) {
 /// Tasks of kernels alone wait for the SMs in the queue, where the order is still open.
 bool WindowOrdering::is_due() const {
   return window_.is_due(std::ranges::any_of(window_.queue(), [this](const ReadyTask& task) {
-    return line_.has_room_at(engine_of(*streams_.at(task.application).offered->operation));
+    return under_way_.has_room_at(engine_of(*streams_.at(task.application).offered->operation));
   }));
 }
 
 bool WindowOrdering::may_begin(const ReadyTask& task) const {
   const Stream& stream = streams_.at(task.application);
-  return fits(task.task.memory) && (engine_of(*stream.offered->operation) != uplink || line_.is_idle(uplink));
+  return fits(task.task.memory) && (engine_of(*stream.offered->operation) != uplink || under_way_.is_idle(uplink));
 }
 
 /// The first of the order that may begin: a task does not wait for those before it that have to wait for an engine
@@ -237,8 +238,8 @@ const ReadyTask* WindowOrdering::next_to_begin() const {
 
 /// Tasks of the order that have not begun come before it all the same on the engines that they will use.
 bool WindowOrdering::is_passing(ApplicationId application, Engine engine) const {
-  if (settings_.pieces.cut_in != CutIn::None || line_.is_using(application, engine)) return false;
-  const std::int64_t place = line_.place(application);
+  if (settings_.pieces.cut_in != CutIn::None || under_way_.is_using(application, engine)) return false;
+  const std::int64_t place = under_way_.place(application);
   const auto is_before = [&](const ReadyTask& ready) {
     return ready.place < place && time_on(ready.task, engine) > Duration::zero();
   };
@@ -246,20 +247,20 @@ bool WindowOrdering::is_passing(ApplicationId application, Engine engine) const 
 }
 
 bool WindowOrdering::fits(Bytes memory) const {
-  return memory.count <= settings_.window.memory_limit.count - line_.held().count;
+  return memory.count <= settings_.window.memory_limit.count - under_way_.held().count;
 }
 
 std::optional<ReadyTask> WindowOrdering::take_latecomer(Time now) {
   const auto& ordered = window_.ordered();
   const bool waits_for_memory =
       !ordered.empty() && !fits(ordered.front().task.memory);  // latecomers must not take it again and again
-  if (line_.is_idle(uplink) || waits_for_memory) return std::nullopt;
+  if (under_way_.is_idle(uplink) || waits_for_memory) return std::nullopt;
   const ReadyTask* first = nullptr;
   const auto claim_of = [](const ReadyTask& task) {
     return CopyClaim{.priority = task.priority, .left = task.task.uplink};
   };
   for (const ReadyTask* task : window_.latecomers()) {
-    if (!fits(task->task.memory) || !line_.may_cut_in(*task, now)) continue;
+    if (!fits(task->task.memory) || !under_way_.may_cut_in(*task, now)) continue;
     if (first == nullptr || goes_before(settings_.pieces.cut_in, claim_of(*task), claim_of(*first))) first = task;
   }
   if (first == nullptr) return std::nullopt;

@@ -9,9 +9,9 @@
 
 #include "core/engine/ordering.hpp"
 #include "core/ordering/reorder_window.hpp"
-#include "core/ordering/task_builder.hpp"
 #include "core/ordering/task_estimates.hpp"
-#include "core/ordering/task_line.hpp"
+#include "core/ordering/task_splitter.hpp"
+#include "core/ordering/tasks_under_way.hpp"
 
 namespace gpushare {
 
@@ -74,7 +74,7 @@ class WindowOrdering : public Ordering {
   Settings settings_;
   TaskEstimates estimates_;
   ReorderWindow window_;
-  TaskLine line_;
+  TasksUnderWay under_way_;
   std::map<ApplicationId, Stream> streams_;  // but for those that have gone
   std::int32_t next_application_ = 0;
   std::vector<ApplicationId> new_tasks_;  // their first operation has been offered

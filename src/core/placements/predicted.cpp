@@ -24,10 +24,8 @@ constexpr double weight_of_spreading = 1e-9;
 
 constexpr double never_fits = -std::numeric_limits<double>::infinity();
 
-/// Which of the present applications, by their places in the state.
+/// Which of the present applications: the last one in the state is the lowest bit.
 using Subset = std::uint32_t;
-
-bool has(Subset subset, std::size_t place) { return (subset >> place & 1U) != 0; }
 
 class Predicted : public Placement {
  public:
@@ -51,6 +49,10 @@ class Predicted : public Placement {
     double value = never_fits;
     std::vector<DeviceId> devices{};
   };
+
+  bool has(Subset subset, std::size_t place) const {
+    return (subset >> (state_->present.size() - 1 - place) & 1U) != 0;
+  }
 
   /// The application as it would be on this device.
   Companion companion(const PresentApplication& each, std::size_t device) {
@@ -106,7 +108,8 @@ class Predicted : public Placement {
     return worth(device, places);
   }
 
-  /// Finds for every subset the best division among the first devices, device by device.
+  /// Finds for every subset the best division among the first devices, device by device. Among equals a later device
+  /// has the least subset: what could be on several devices is on the first, and the first application before others.
   template <typename Stays>
   Assignment best_assignment(Stays stays) {
     const std::size_t devices = state_->devices.size();
@@ -119,13 +122,13 @@ class Predicted : public Placement {
       for (Subset subset = 0; subset <= all; ++subset) own.push_back(value(device, subset, stays));
       std::vector<double> with(all + 1, never_fits);
       for (Subset subset = 0; subset <= all; ++subset) {
-        for (Subset mine = subset;; mine = (mine - 1) & subset) {
+        for (Subset mine = 0;; mine = (mine - subset) & subset) {
           const double sum = own[mine] + best[subset & ~mine];
           if (sum > with[subset] * (1 + 1e-12) || (with[subset] == never_fits && sum > never_fits)) {
             with[subset] = sum;
             part[device][subset] = mine;
           }
-          if (mine == 0) break;
+          if (mine == subset) break;
         }
       }
       best = std::move(with);

@@ -2,10 +2,10 @@
 // The start of CUDA in a process, and the ends of contexts, which take their events and pinned words with them, and of
 // streams.
 #include "intercept/driver.hpp"
+#include "intercept/launch_samples.hpp"
 #include "intercept/membership.hpp"
 #include "intercept/phases.hpp"
 #include "intercept/progress.hpp"
-#include "intercept/samples.hpp"
 #include "intercept/staging.hpp"
 #include "intercept/workers/worker_rounds.hpp"
 

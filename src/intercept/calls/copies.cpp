@@ -10,8 +10,8 @@
 
 #include "intercept/calls/captures.hpp"
 #include "intercept/calls/host_waits.hpp"
+#include "intercept/launch_samples.hpp"
 #include "intercept/phases.hpp"
-#include "intercept/samples.hpp"
 #include "intercept/staging.hpp"
 
 namespace gpushare::intercept {

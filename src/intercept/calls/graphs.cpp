@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs that are made ready to be launched: how many nodes each has.
-#include "intercept/calls/kernels.hpp"
+#include "intercept/calls/known_launches.hpp"
 
 namespace gpushare::intercept {
 namespace {

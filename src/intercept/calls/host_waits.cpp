@@ -5,9 +5,9 @@
 
 #include "intercept/calls/captures.hpp"
 #include "intercept/calls/events.hpp"
+#include "intercept/launch_samples.hpp"
 #include "intercept/phases.hpp"
 #include "intercept/progress.hpp"
-#include "intercept/samples.hpp"
 
 namespace gpushare::intercept {
 namespace {

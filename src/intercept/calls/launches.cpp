@@ -4,11 +4,11 @@
 #include <mutex>
 
 #include "intercept/calls/captures.hpp"
-#include "intercept/calls/kernels.hpp"
+#include "intercept/calls/known_launches.hpp"
 #include "intercept/gate.hpp"
+#include "intercept/launch_samples.hpp"
 #include "intercept/phases.hpp"
 #include "intercept/progress.hpp"
-#include "intercept/samples.hpp"
 #include "intercept/waiting.hpp"
 #include "intercept/workers/worker_rounds.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "intercept/calls/libraries.hpp"
+#include "intercept/calls/library_kernels.hpp"
 #include "intercept/forks.hpp"
 #include "intercept/waiting.hpp"
 #include "programs/kernel_records.hpp"

@@ -9,7 +9,7 @@
 
 #include <optional>
 
-#include "intercept/calls/kernels.hpp"
+#include "intercept/calls/known_launches.hpp"
 #include "intercept/calls/streams.hpp"
 #include "intercept/workers/worker_code.hpp"
 

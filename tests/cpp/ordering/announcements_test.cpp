@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "attentive_gpu.hpp"
-#include "core/ordering/task_builder.hpp"
+#include "core/ordering/task_splitter.hpp"
 #include "core/trace/trace_recorder.hpp"
 #include "ordered_run.hpp"
 #include "random_tasks.hpp"

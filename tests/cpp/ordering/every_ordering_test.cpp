@@ -5,13 +5,11 @@
 #include <algorithm>
 
 #include "ordered_run.hpp"
+#include "ordering_names.hpp"
 #include "sample_workloads.hpp"
 #include "trace_promises.hpp"
 
 namespace gpushare {
-
-void PrintTo(const OrderingEntry& ordering, std::ostream* out) { *out << ordering.name; }
-
 namespace {
 
 using namespace test;
@@ -26,7 +24,7 @@ TEST_P(EveryOrdering, KeepsEveryPromiseOnRandomWorkloads) {
     if (dice.once_in(2)) device.delays = random_delays(dice);
     const Workload workload = random_workload(dice, device, dice.between(1, 7));
     const std::string window = ":window=" + std::to_string(dice.between(1, 6));
-    const std::string options = GetParam().solver.empty() ? "" : window + ":kernels=" + std::to_string(seed % 3 + 1);
+    const std::string options = !GetParam().has_windows() ? "" : window + ":kernels=" + std::to_string(seed % 3 + 1);
     for (const char* policy : {"fifo", "srtf"}) {
       const Trace trace = ordered_run(device, workload, std::string(GetParam().name) + options + "+" + policy);
       expect_every_promise(trace, device, workload);
@@ -47,7 +45,7 @@ TEST_P(EveryOrdering, FinishesWithoutProfilesAndWithLittleMemory) {
       }
     }
     // Tasks copy up to some 36000 bytes.
-    const std::string options = GetParam().solver.empty() ? "" : ":memory_gb=0.00004";
+    const std::string options = !GetParam().has_windows() ? "" : ":memory_gb=0.00004";
     expect_every_promise(ordered_run(device, workload, std::string(GetParam().name) + options + "+fifo"), device,
                          workload);
   }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every solver in the registry must do, and that the exact ones are.
+// What the solver of every ordering of windows must do, and that the exact ones are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/model/errors.hpp"
-#include "core/ordering/solvers/solver_registry.hpp"
 #include "messages.hpp"
+#include "ordering_names.hpp"
 #include "sample_tasks.hpp"
 
 namespace gpushare {
-
-void PrintTo(const SolverEntry& solver, std::ostream* out) { *out << solver.name; }
-
 namespace {
 
 using namespace test;
@@ -31,10 +28,16 @@ struct SolverSample {
   OrderingProblem problem;
 };
 
-class EverySolver : public testing::TestWithParam<SolverEntry> {
+std::vector<OrderingEntry> with_windows() {
+  std::vector<OrderingEntry> found;
+  std::ranges::copy_if(orderings(), std::back_inserter(found), &OrderingEntry::has_windows);
+  return found;
+}
+
+class EverySolver : public testing::TestWithParam<OrderingEntry> {
  protected:
   OrderedTasks solve(const OrderingProblem& problem, const SearchLimits& limits = {}) const {
-    return GetParam().make()->order(problem, limits);
+    return GetParam().make_solver()->order(problem, limits);
   }
 };
 
@@ -91,16 +94,15 @@ TEST_P(EverySolver, RefusesWhatCannotBe) {
   EXPECT_THROW(solve({.tasks = weightless, .engines = {.downlink = Duration(-1)}}), InvalidInput);
 }
 
-INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::ValuesIn(solvers().begin(), solvers().end()),
-                         [](const auto& info) {
-                           std::string name(info.param.name);
-                           std::ranges::replace(name, '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Solvers, EverySolver, testing::ValuesIn(with_windows()), [](const auto& info) {
+  std::string name(info.param.name);
+  std::ranges::replace(name, '-', '_');
+  return name;
+});
 
 TEST(ExactSolver, EqualsBruteForceOnEveryRandomProblem) {
-  const auto exact = make_solver("exact");
-  const auto brute_force = make_solver("brute-force");
+  const auto exact = make_solver("cumas");
+  const auto brute_force = make_solver("cumas-bf");
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     const SolverSample sample(seed, seed % 8 == 0 ? 8 : 7);
     const OrderedTasks best = brute_force->order(sample.problem, {});
@@ -111,7 +113,7 @@ TEST(ExactSolver, EqualsBruteForceOnEveryRandomProblem) {
 }
 
 TEST(ExactSolver, ALowerBoundIsNeverAboveTheBestHoweverEarlyItEnds) {
-  const auto exact = make_solver("exact");
+  const auto exact = make_solver("cumas");
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     const SolverSample sample(seed, 7);
     const double best = exact->order(sample.problem, {}).cost_ns;
@@ -130,7 +132,7 @@ TEST(ExactSolver, ProvesTwentyTasks) {
     for (int i = 0; i < 20; ++i) {
       tasks.push_back(task_of(dice.between(1, 1000), dice.between(1, 1000), dice.between(1, 1000)));
     }
-    EXPECT_TRUE(make_solver("exact")->order({.tasks = tasks}, {}).is_proven_best()) << "seed " << seed;
+    EXPECT_TRUE(make_solver("cumas")->order({.tasks = tasks}, {}).is_proven_best()) << "seed " << seed;
   }
 }
 
@@ -143,10 +145,10 @@ TEST(DynamicProgram, IsNearTheBestAndTheOneAsPrintedIsNot) {
     std::vector<Task> tasks;
     for (int i = 0; i < 8; ++i) tasks.push_back(task_of(dice.between(1, 99), dice.between(1, 99), dice.between(1, 99)));
     const OrderingProblem problem{.tasks = tasks};
-    const double best = make_solver("exact")->order(problem, {}).cost_ns;
-    dp += make_solver("dp")->order(problem, {}).cost_ns / best / 300;
-    printed += make_solver("dp-as-printed")->order(problem, {}).cost_ns / best / 300;
-    arrival += make_solver("arrival")->order(problem, {}).cost_ns / best / 300;
+    const double best = make_solver("cumas")->order(problem, {}).cost_ns;
+    dp += make_solver("cumas-dp")->order(problem, {}).cost_ns / best / 300;
+    printed += make_solver("cumas-dp-as-printed")->order(problem, {}).cost_ns / best / 300;
+    arrival += make_solver("strings")->order(problem, {}).cost_ns / best / 300;
   }
   RecordProperty("dp", std::to_string(dp));
   RecordProperty("printed", std::to_string(printed));
@@ -158,13 +160,15 @@ TEST(DynamicProgram, IsNearTheBestAndTheOneAsPrintedIsNot) {
 
 TEST(DynamicProgram, FallsBackToArrivalIfEveryOrderWaitsForMemory) {
   const std::vector<Task> tasks{task_of(9, 9, 9, 6), task_of(1, 1, 9, 6), task_of(2, 3, 1, 6)};
-  const OrderedTasks answer = make_solver("dp")->order({.tasks = tasks, .memory_limit = Bytes{10}}, {});
+  const OrderedTasks answer = make_solver("cumas-dp")->order({.tasks = tasks, .memory_limit = Bytes{10}}, {});
   EXPECT_EQ(answer.order, (std::vector{0, 1, 2}));
   EXPECT_EQ(answer.cost_ns, 27 + 11 + 6);  // one after the other: so they fit
 }
 
-TEST(MakeSolver, AnUnknownSolverIsRefusedWithTheKnownOnes) {
-  EXPECT_THAT(message_of<InvalidInput>([] { make_solver("fast"); }), naming("fast", "arrival", "dp"));
+TEST(MakeSolver, AnOrderingWithoutWindowsIsRefusedWithThoseThatHaveThem) {
+  for (const char* name : {"fast", "arrival"}) {
+    EXPECT_THAT(message_of<InvalidInput>([&] { make_solver(name); }), naming(name, "'strings'", "'cumas-dp'"));
+  }
 }
 
 }  // namespace

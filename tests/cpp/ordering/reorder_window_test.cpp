@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/errors.hpp"
-#include "core/ordering/solvers/solver_registry.hpp"
+#include "core/ordering/ordering_registry.hpp"
 #include "sample_tasks.hpp"
 
 namespace gpushare {
@@ -25,7 +25,7 @@ std::vector<int> begun(ReorderWindow& window) {
 }
 
 TEST(ReorderWindow, OrdersAtMostItsSizeAndKeepsWindowsInOrder) {
-  ReorderWindow window(make_solver("exact"), {.size = 2});
+  ReorderWindow window(make_solver("cumas"), {.size = 2});
   for (const int each : {0, 1, 2, 3, 4}) window.add(ready(each, task_of(10 - each, 20, 1)));
   std::vector<std::vector<int>> windows;
   while (window.is_due(true)) {
@@ -36,7 +36,7 @@ TEST(ReorderWindow, OrdersAtMostItsSizeAndKeepsWindowsInOrder) {
 }
 
 TEST(ReorderWindow, IsDueWhenItIsFullOrTheUplinkIsIdle) {
-  ReorderWindow window(make_solver("arrival"), {.size = 2});
+  ReorderWindow window(make_solver("strings"), {.size = 2});
   EXPECT_FALSE(window.is_due(true));
   window.add(ready(0, task_of(1, 1, 1)));
   EXPECT_TRUE(window.is_due(true));
@@ -56,7 +56,7 @@ TEST(ReorderWindow, TakesIntoAccountWhatThePreviousOneHasLeft) {
   const std::vector<Task> tasks{task_of(2, 5, 1), task_of(9, 5, 2)};
   const EnginesState left{.compute = Duration(30), .downlink = Duration(30)};
   for (const bool assumes_idle_engines : {false, true}) {
-    ReorderWindow window(make_solver("brute-force"), {.assumes_idle_engines = assumes_idle_engines});
+    ReorderWindow window(make_solver("cumas-bf"), {.assumes_idle_engines = assumes_idle_engines});
     for (int each = 0; each < 2; ++each) window.add(ready(each, tasks[static_cast<std::size_t>(each)]));
     window.order(left);
     EXPECT_EQ(window.latest().cost_ns, assumes_idle_engines ? 18 : 41);
@@ -65,7 +65,7 @@ TEST(ReorderWindow, TakesIntoAccountWhatThePreviousOneHasLeft) {
 }
 
 TEST(ReorderWindow, UnknownTasksGoFirst) {
-  ReorderWindow window(make_solver("arrival"), {.size = 4});
+  ReorderWindow window(make_solver("strings"), {.size = 4});
   window.add(ready(0, task_of(1, 1, 1)));
   window.order({});
   window.add(ready(1, task_of(1, 1, 1)));
@@ -81,7 +81,7 @@ TEST(ReorderWindow, EverySearchHasItsOwnTime) {
     ++begun_searches;
     return [&looks] { return ++looks > 0; };  // over at once
   };
-  ReorderWindow window(make_solver("brute-force"), {.size = 10, .stopwatch = stopwatch});
+  ReorderWindow window(make_solver("cumas-bf"), {.size = 10, .stopwatch = stopwatch});
   for (int round = 1; round <= 2; ++round) {
     for (int each = 0; each < 10; ++each) window.add(ready(each, task_of(10 - each, 20 + each % 3, each)));
     window.order({});
@@ -93,7 +93,7 @@ TEST(ReorderWindow, EverySearchHasItsOwnTime) {
 }
 
 TEST(ReorderWindow, KnowsArrivalsSinceTheSearch) {
-  ReorderWindow window(make_solver("arrival"), {.size = 2});
+  ReorderWindow window(make_solver("strings"), {.size = 2});
   const auto came = [](int application, std::int64_t ns) {
     return ReadyTask{
         .application = static_cast<ApplicationId>(application), .task = task_of(1, 1, 1), .since = Time(Duration(ns))};
@@ -110,11 +110,11 @@ TEST(ReorderWindow, KnowsArrivalsSinceTheSearch) {
 }
 
 TEST(ReorderWindow, RefusesWhatCannotFit) {
-  ReorderWindow window(make_solver("arrival"), {.memory_limit = Bytes{10}});
+  ReorderWindow window(make_solver("strings"), {.memory_limit = Bytes{10}});
   EXPECT_THROW(window.add(ready(3, task_of(1, 1, 1, 11))), InvalidInput);
   EXPECT_THROW(window.add_unknown(ready(3, task_of(1, 0, 1, 11))), InvalidInput);
-  EXPECT_THROW(ReorderWindow(make_solver("arrival"), {.size = 0}), InvalidInput);
-  EXPECT_THROW(ReorderWindow(make_solver("arrival"), {.size = 33}), InvalidInput);
+  EXPECT_THROW(ReorderWindow(make_solver("strings"), {.size = 0}), InvalidInput);
+  EXPECT_THROW(ReorderWindow(make_solver("strings"), {.size = 33}), InvalidInput);
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "placed_run.hpp"
 
 namespace gpushare {
@@ -53,6 +55,16 @@ TEST(Predicted, SpreadsWhatOnlyGetsInEachOthersWay) {
   const auto devices = limited_devices(4);
   const Workload workload = workload_of(std::vector<Launch>(4, issuing(64, 1000)));
   EXPECT_THAT(first_devices(record_placed(devices, workload, "predicted"), devices, 4), ElementsAre(0, 1, 2, 3));
+}
+
+TEST(Predicted, AmongEqualDevicesTheFirstApplicationIsOnTheFirst) {
+  const auto devices = limited_devices(3);
+  for (int count = 1; count <= 3; ++count) {
+    const Workload workload = workload_of(std::vector<Launch>(static_cast<std::size_t>(count), issuing(64, 1000)));
+    std::vector<int> expected(static_cast<std::size_t>(count));
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(first_devices(record_placed(devices, workload, "predicted"), devices, count), expected);
+  }
 }
 
 TEST(Predicted, StaysWithinMemory) {

@@ -254,3 +254,15 @@ def test_programs_have_a_device_for_each_gpu(three_gpus):
     assert among_gpus("GPU-bbbb", names) == ["programs:1"]
     with raises_naming(gs.InvalidInput, "CUDA_VISIBLE_DEVICES", 7, *UUIDS):
         among_gpus("7", names)
+
+
+def test_numbers_of_a_program_in_a_container_count_the_gpus_of_the_container(three_gpus):
+    names = ["programs:0", "programs:1", "programs:2"]
+    of_container = f"{UUIDS[2]},{UUIDS[1]}"  # CUDA numbers them in its own order, whatever the order of the list
+    assert among_gpus(None, names, of_container) == ["programs:1", "programs:2"]
+    assert among_gpus("0", names, of_container) == ["programs:1"]
+    assert among_gpus("1", names, of_container) == ["programs:2"]
+    assert among_gpus(UUIDS[2], names, of_container) == ["programs:2"]
+    for hidden in ("2", UUIDS[0]):
+        with raises_naming(gs.InvalidInput, f"CUDA_VISIBLE_DEVICES={hidden}", f"NVIDIA_VISIBLE_DEVICES={of_container}"):
+            among_gpus(hidden, names, of_container)

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from itertools import product
 
 from gpushare._core import Device, PolicyError
-from gpushare.backends.base import DEFAULT_PLACEMENT, Backend, Case, Outcome
+from gpushare.backends.base import DEFAULT_PLACEMENT, Backend, Case, EndedTask, Outcome, Pack
 from gpushare.backends.baselines import is_baseline
 from gpushare.backends.simulator.executed import run_on
 from gpushare.backends.simulator.pool import simulation_pool
@@ -72,15 +72,17 @@ class SimulatorBackend(Backend):
                 yield case, outcome
 
     def run_on(
-        self, executor: Executor | None, cases: Sequence[Case], *, keep_traces: bool
-    ) -> Generator[list[tuple[int, Outcome]]]:
+        self, executor: Executor | None, cases: Sequence[Case], *, keep_traces: bool, pack: Pack | None = None
+    ) -> Generator[EndedTask]:
         """Makes the runs on an executor; None: on all cores, as tasks of the same size."""
-        devices = [self.devices_of(each.workload) for each in cases]
+        known = {id(each.workload): each.workload for each in cases}
+        found = {key: self.devices_of(each) for key, each in known.items()}
+        devices = [found[id(each.workload)] for each in cases]
         if executor is not None:
-            yield from run_on(executor, cases, devices, self._place, keep_traces=keep_traces)
+            yield from run_on(executor, cases, devices, self._place, keep_traces=keep_traces, pack=pack)
             return
         with simulation_pool() as pool:
-            yield from run_on(pool, cases, devices, self._place, keep_traces=keep_traces, travels=False)
+            yield from run_on(pool, cases, devices, self._place, keep_traces=keep_traces, pack=pack, travels=False)
 
     def run(self, workload: Workload, policy: str | Policy, seed: int, *, record: bool) -> Run:
         """One run."""

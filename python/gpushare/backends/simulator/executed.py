@@ -3,7 +3,8 @@
 
 A task is a few runs. Workloads, devices and policies are pickled once per task, and unpickled once per process: equal
 bytes give the same object there, by which runtimes alone are remembered. What comes back is the core's record; the rest
-of a run is the caller's own, so that a result is the same as without an executor.
+of a run is the caller's own, so that a result is the same as without an executor. The caller is one process for all of
+them: whatever takes as long as some runs, such as the bytes of a file, is made there too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 from gpushare import _core
 from gpushare._core import Device, InvalidInput, PolicyError
-from gpushare.backends.base import Case, Outcome
+from gpushare.backends.base import Case, EndedTask, Outcome, Pack
 from gpushare.backends.simulator.simulation import Repeat, simulate
 from gpushare.checks import require
 from gpushare.model.devices import devices_text
@@ -27,8 +28,8 @@ from gpushare.results.executor_lost import ExecutorLostError
 from gpushare.results.run import Run
 from gpushare.version import __version__
 
-TASKS, MOST_RUNS = 64, 32
-"""A task has at most 32 runs, fewer where less than 64 tasks would follow: they end often enough to share the work."""
+TASKS, MOST_RUNS = 64, 64
+"""A task has at most 64 runs, fewer where less than 64 tasks would follow: they end often enough to share the work."""
 
 
 class Packed(NamedTuple):
@@ -56,6 +57,7 @@ class Task(NamedTuple):
         jobs: the runs.
         place: the placement on several devices.
         record: whether their traces are recorded.
+        pack: makes bytes of the runs; None where none are wanted.
     """
 
     version: str
@@ -63,30 +65,46 @@ class Task(NamedTuple):
     jobs: tuple[Job, ...]
     place: str
     record: bool
+    pack: Pack | None
 
 
 Answer = tuple[dict[str, int], _core.RunRecord] | Exception
 """Times alone and the record of a run, or what it raised."""
 
 
-def run_task(task: Task) -> list[Answer]:
+class Answers(NamedTuple):
+    """What a task gives: an answer for each of its jobs, and its runs as bytes, or why there are none."""
+
+    answers: list[Answer]
+    packed: bytes | InvalidInput | None
+
+
+def run_task(task: Task) -> Answers:
     """What the executor calls. All errors of a run are answers: what is raised is the executor's own failure."""
     try:
         if task.version != __version__:
             raise InvalidInput(f"the executor runs gpushare {__version__}, and this is gpushare {task.version}")
         objects = [_unpacked(*each) if isinstance(each, Packed) else each for each in task.objects]
     except InvalidInput as error:
-        return [error] * len(task.jobs)
-    return [_answer(objects, job, task.place, record=task.record) for job in task.jobs]
+        return Answers([error] * len(task.jobs), None)
+    made = [_made(objects, job, task.place, record=task.record) for job in task.jobs]
+    answers: list[Answer] = [(each.alone_ns, each.record) if isinstance(each, Run) else each for each in made]
+    return Answers(answers, _bytes_of(task.pack, [each for each in made if isinstance(each, Run)]))
 
 
-def _answer(objects: Sequence[Any], job: Job, place: str, *, record: bool) -> Answer:
+def _made(objects: Sequence[Any], job: Job, place: str, *, record: bool) -> Run | Exception:
     workload, policy, devices = objects[job.workload], objects[job.policy], objects[job.devices]
     try:
-        run = simulate(workload, policy, devices, job.seed, place=place, record=record)
+        return simulate(workload, policy, devices, job.seed, place=place, record=record)
     except Exception as error:
         return error
-    return run.alone_ns, run.record
+
+
+def _bytes_of(pack: Pack | None, runs: Sequence[Run]) -> bytes | InvalidInput | None:
+    try:
+        return pack(runs) if pack is not None and runs else None
+    except InvalidInput as error:
+        return error
 
 
 @lru_cache(maxsize=1024)
@@ -143,9 +161,10 @@ def run_on(
     place: str,
     *,
     keep_traces: bool,
+    pack: Pack | None = None,
     travels: bool = True,
-) -> Generator[list[tuple[int, Outcome]]]:
-    """Makes the runs, and yields those of a task when it has ended: their places among the cases, and what they gave.
+) -> Generator[EndedTask]:
+    """Makes the runs, and yields those of a task when it has ended.
 
     Args:
         executor: where; it is left open. Tasks that have not begun are cancelled when the caller stops early.
@@ -153,18 +172,25 @@ def run_on(
         devices: of every case.
         place: the placement on several devices.
         keep_traces: whether traces are recorded.
+        pack: makes bytes of a task's runs, where they are made: a function of a module.
         travels: whether the objects are pickled here; False for threads of this process.
 
     Raises:
-        InvalidInput: a workload or a policy cannot be pickled.
+        InvalidInput: a workload or a policy cannot be pickled, or runs cannot be packed.
         ExecutorLostError: the executor has failed, or was shut down; what was done has been yielded.
     """
-    tasks = _tasks(cases, devices, place, keep_traces=keep_traces, travels=travels)
-    for numbers, answers in _answers(executor, tasks):
-        yield [
+    changed = travels and any(each.workload.is_real for each in cases)  # there they are models, and here CUDA code
+    tasks = _tasks(cases, devices, place, keep_traces, None if changed else pack, travels=travels)
+    for numbers, (answers, packed) in _answers(executor, tasks):
+        outcomes = [
             (number, _outcome(cases[number], devices[number], place, answer))
             for number, answer in zip(numbers, answers, strict=True)
         ]
+        if changed:
+            packed = _bytes_of(pack, [each for _, each in outcomes if isinstance(each, Run)])
+        if isinstance(packed, InvalidInput):
+            raise packed
+        yield EndedTask(outcomes, packed)
 
 
 def _outcome(case: Case, devices: tuple[Device, ...], place: str, answer: Answer) -> Outcome:
@@ -186,7 +212,13 @@ def _outcome(case: Case, devices: tuple[Device, ...], place: str, answer: Answer
 
 
 def _tasks(
-    cases: Sequence[Case], devices: Sequence[tuple[Device, ...]], placement: str, *, keep_traces: bool, travels: bool
+    cases: Sequence[Case],
+    devices: Sequence[tuple[Device, ...]],
+    placement: str,
+    record: bool,
+    pack: Pack | None,
+    *,
+    travels: bool,
 ) -> list[tuple[list[int], Task]]:
     """The tasks with the places of their cases. Runs of one seed are next to each other: they share runtimes alone."""
     made: dict[int, Any] = {}
@@ -218,13 +250,13 @@ def _tasks(
                 objects.setdefault(id(each), (len(objects), as_sent(each, what, on)))[0] for each, what in named
             )
             jobs.append(Job(workload, policy, target, case.seed))
-        task = Task(__version__, tuple(each for _, each in objects.values()), tuple(jobs), placement, keep_traces)
+        task = Task(__version__, tuple(each for _, each in objects.values()), tuple(jobs), placement, record, pack)
         tasks.append((part, task))
     return tasks
 
 
-def _answers(executor: Executor, tasks: Sequence[tuple[list[int], Task]]) -> Generator[tuple[list[int], list[Answer]]]:
-    waiting: dict[Future[list[Answer]], list[int]] = {}
+def _answers(executor: Executor, tasks: Sequence[tuple[list[int], Task]]) -> Generator[tuple[list[int], Answers]]:
+    waiting: dict[Future[Answers], list[int]] = {}
     try:
         try:
             for places, task in tasks:
@@ -241,6 +273,6 @@ def _answers(executor: Executor, tasks: Sequence[tuple[list[int], Task]]) -> Gen
         _cancel(waiting)
 
 
-def _cancel(futures: dict[Future[list[Answer]], list[int]]) -> None:
+def _cancel(futures: dict[Future[Answers], list[int]]) -> None:
     for future in futures:
         future.cancel()

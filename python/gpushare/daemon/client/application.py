@@ -19,7 +19,7 @@ from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Launch
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
-from gpushare.session.launched import launched
+from gpushare.session.submission_forms import launched
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.array import DaemonArray

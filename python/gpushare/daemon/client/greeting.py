@@ -24,12 +24,14 @@ class Wish:
         memory_bytes: device memory that it will need; 0: it does not say.
         watches: it runs nothing, so that it counts for no placement.
         gpus: CUDA_VISIBLE_DEVICES of a program; None: it is not set.
+        gpus_of_container: NVIDIA_VISIBLE_DEVICES of a program's container; None: all.
     """
 
     device: str | None = None
     memory_bytes: int = 0
     watches: bool = False
     gpus: str | None = None
+    gpus_of_container: str | None = None
 
 
 ANY_DEVICE = Wish()

@@ -14,7 +14,7 @@ from gpushare.daemon.client.array_mapping import array_of
 from gpushare.daemon.client.registrations import Registered
 from gpushare.daemon.errors import DaemonGoneError
 from gpushare.session.job import LaunchFuture
-from gpushare.session.launched import Launched
+from gpushare.session.submission_forms import Launched
 
 if TYPE_CHECKING:
     from gpushare.daemon.client.application import DaemonApplication

@@ -33,9 +33,8 @@ from gpushare.daemon.protocol.wire import unpacked
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
-from gpushare.session.api import SessionApi, Unopened
-from gpushare.session.job import DEFAULT_TIMEOUT_S
-from gpushare.session.launched import Launched
+from gpushare.session.api import FINISH_TIMEOUT_S, SessionApi, Unopened
+from gpushare.session.submission_forms import Launched
 
 SEQUENCES = (list, tuple)
 
@@ -210,7 +209,7 @@ class DaemonSession(SessionApi):
         finally:
             arena.close()
 
-    def finish(self, timeout: float = DEFAULT_TIMEOUT_S) -> None:
+    def finish(self, timeout: float = FINISH_TIMEOUT_S) -> None:
         """Waits for all jobs of this session and ends it. It returns no run: the server's session goes on.
 
         Raises:

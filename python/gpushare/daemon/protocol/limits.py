@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of one client's requests, independent of the configuration."""
 
-PROTOCOL_VERSION = 6
+PROTOCOL_VERSION = 7
 
 MOST_MESSAGE_BYTES = 1 << 20
 MOST_SOURCE_BYTES = 4 << 20

@@ -37,6 +37,8 @@ class Hello(Schema):
     """It runs nothing, so that it counts for no placement."""
     gpus: Text | None = None
     """CUDA_VISIBLE_DEVICES of a program."""
+    gpus_of_container: Text | None = None
+    """NVIDIA_VISIBLE_DEVICES of a program's container, where it names GPUs by their UUIDs."""
 
 
 class OpenApplication(Schema):

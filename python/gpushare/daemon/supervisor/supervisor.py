@@ -199,7 +199,7 @@ class Supervisor:
         if not names:
             raise InvalidInput(f"this server has no device {hello.device!r}; it has: {', '.join(self._workers)}")
         if is_programs(names[0]):
-            names = among_gpus(hello.gpus, names)
+            names = among_gpus(hello.gpus, names, hello.gpus_of_container)
         workers = [self._workers[name] for name in names]
         if hello.watches:
             return next((each for each in workers if each.is_usable), workers[0])

@@ -12,6 +12,7 @@ class Arrival : public Solver {
     validate(problem);
     return evaluated(problem, order_of_arrival(problem));
   }
+  bool heeds_objective() const override { return false; }
 };
 
 }  // namespace

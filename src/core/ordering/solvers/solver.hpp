@@ -43,6 +43,8 @@ class Solver {
   /// so the same problem and limits in nodes give the same order. Throws InvalidInput for what validate() refuses, and
   /// for more tasks than the solver can take.
   virtual OrderedTasks order(const OrderingProblem& problem, const SearchLimits& limits) const = 0;
+  /// Does the order depend on the objective?
+  virtual bool heeds_objective() const { return true; }
 };
 
 constexpr std::size_t most_tasks_in_window = 32;

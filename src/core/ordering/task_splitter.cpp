@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ordering/task_builder.hpp"
+#include "core/ordering/task_splitter.hpp"
 
 #include <utility>
 
 namespace gpushare {
 
-std::optional<TaskCalls> TaskBuilder::add(Call call) {
+std::optional<TaskCalls> TaskSplitter::add(Call call) {
   const std::size_t number = calls_++;
   if (call == Call::Synchronize) return flush();
   // The enumerators are in the order that calls of one task have.
@@ -18,7 +18,7 @@ std::optional<TaskCalls> TaskBuilder::add(Call call) {
   return complete;
 }
 
-std::optional<TaskCalls> TaskBuilder::flush() {
+std::optional<TaskCalls> TaskSplitter::flush() {
   latest_ = Call::ToDevice;
   const TaskCalls complete = std::exchange(open_, {});
   if (complete.count == 0) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<TaskCalls> TaskBuilder::flush() {
 }
 
 std::vector<TaskCalls> tasks_of(const std::vector<Call>& calls, ToHostRule rule) {
-  TaskBuilder builder(rule);
+  TaskSplitter builder(rule);
   std::vector<TaskCalls> tasks;
   const auto keep = [&](const std::optional<TaskCalls>& task) {
     if (task) tasks.push_back(*task);

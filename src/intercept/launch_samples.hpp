@@ -2,7 +2,7 @@
 // Timed launches: with an event in front and one behind, read when both have passed, and never waited for.
 #pragma once
 
-#include "intercept/calls/kernels.hpp"
+#include "intercept/calls/known_launches.hpp"
 #include "intercept/calls/streams.hpp"
 
 namespace gpushare::intercept {

@@ -13,12 +13,12 @@ namespace gpushare {
 /// How long a task will use an engine.
 Duration time_on(const Task& task, Engine engine);
 
-class TaskLine {
+class TasksUnderWay {
  public:
   /// At most so many tasks may be in their kernels at a time, and these may come between copies of others.
-  explicit TaskLine(int computing, CutIn cut_in = CutIn::None) : most_computing_(computing), cut_in_(cut_in) {}
+  explicit TasksUnderWay(int computing, CutIn cut_in = CutIn::None) : most_computing_(computing), cut_in_(cut_in) {}
 
-  /// The task takes its place in the line, before any that began earlier and comes later in the order.
+  /// The task takes its place among them, before any that began earlier and comes later in the order.
   void begin(const ReadyTask& task);
   /// May its copies go to the device before those of the tasks that are at it?
   bool may_cut_in(const ReadyTask& task, Time now) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/samples.hpp"
+#include "intercept/launch_samples.hpp"
 
 #include <array>
 #include <mutex>

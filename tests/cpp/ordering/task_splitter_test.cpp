@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ordering/task_builder.hpp"
+#include "core/ordering/task_splitter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -29,36 +29,36 @@ std::string split(const std::string& letters, ToHostRule rule = ToHostRule::Each
   return text;
 }
 
-TEST(TaskBuilder, CopiesInThenKernelsThenCopiesOutAreOneTask) { EXPECT_EQ(split("sskkkr"), "sskkkr"); }
+TEST(TaskSplitter, CopiesInThenKernelsThenCopiesOutAreOneTask) { EXPECT_EQ(split("sskkkr"), "sskkkr"); }
 
-TEST(TaskBuilder, WhatBreaksTheOrderBeginsANewTask) {
+TEST(TaskSplitter, WhatBreaksTheOrderBeginsANewTask) {
   EXPECT_EQ(split("skskr"), "sk skr");
   EXPECT_EQ(split("krkr"), "kr kr");
   EXPECT_EQ(split("rsk"), "r sk");
 }
 
-TEST(TaskBuilder, ByTheTextEveryCopyToTheHostEndsATask) { EXPECT_EQ(split("sskrrsk"), "sskr r sk"); }
+TEST(TaskSplitter, ByTheTextEveryCopyToTheHostEndsATask) { EXPECT_EQ(split("sskrrsk"), "sskr r sk"); }
 
-TEST(TaskBuilder, CopiesToTheHostMayStayTogether) {
+TEST(TaskSplitter, CopiesToTheHostMayStayTogether) {
   EXPECT_EQ(split("sskrrsk", ToHostRule::ConsecutiveStayTogether), "sskrr sk");
 }
 
-TEST(TaskBuilder, OnlyThatRuleGivesBlackScholesOneTaskAsInTable1) {
+TEST(TaskSplitter, OnlyThatRuleGivesBlackScholesOneTaskAsInTable1) {
   const std::string black_scholes = "sss" + std::string(256, 'k') + "rr";
   EXPECT_EQ(tasks_of(calls_of(black_scholes), ToHostRule::ConsecutiveStayTogether).size(), 1U);
   EXPECT_EQ(tasks_of(calls_of(black_scholes)).size(), 2U);
 }
 
-TEST(TaskBuilder, ASynchronisationEndsATaskAndBelongsToNone) { EXPECT_EQ(split("sk|k|r"), "sk k r"); }
+TEST(TaskSplitter, ASynchronisationEndsATaskAndBelongsToNone) { EXPECT_EQ(split("sk|k|r"), "sk k r"); }
 
-TEST(TaskBuilder, NoTaskIsEmpty) {
+TEST(TaskSplitter, NoTaskIsEmpty) {
   EXPECT_EQ(split(""), "");
   EXPECT_EQ(split("|||"), "");
   EXPECT_EQ(split("|r||"), "r");
 }
 
-TEST(TaskBuilder, SaysThatATaskIsCompleteAsSoonAsItIs) {
-  TaskBuilder builder;
+TEST(TaskSplitter, SaysThatATaskIsCompleteAsSoonAsItIs) {
+  TaskSplitter builder;
   EXPECT_EQ(builder.add(Call::ToDevice), std::nullopt);
   EXPECT_EQ(builder.add(Call::Launch), std::nullopt);
   EXPECT_EQ(builder.add(Call::ToHost), (TaskCalls{.first = 0, .count = 3}));
@@ -67,7 +67,7 @@ TEST(TaskBuilder, SaysThatATaskIsCompleteAsSoonAsItIs) {
   EXPECT_EQ(builder.flush(), std::nullopt);
 }
 
-TEST(TaskBuilder, EveryCallIsInOneTaskAndOrderIsKept) {
+TEST(TaskSplitter, EveryCallIsInOneTaskAndOrderIsKept) {
   std::string letters;
   for (int i = 0; i < 200; ++i) letters += "skr"[i * 7 % 11 % 3];
   std::size_t next = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/calls/libraries.hpp"
+#include "intercept/calls/library_kernels.hpp"
 
 #include <array>
 #include <atomic>

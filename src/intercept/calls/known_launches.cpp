@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "intercept/calls/kernels.hpp"
+#include "intercept/calls/known_launches.hpp"
 
 #include <dlfcn.h>
 
@@ -11,7 +11,7 @@
 #include <mutex>
 #include <type_traits>
 
-#include "intercept/calls/libraries.hpp"
+#include "intercept/calls/library_kernels.hpp"
 #include "intercept/forks.hpp"
 #include "intercept/waiting.hpp"
 

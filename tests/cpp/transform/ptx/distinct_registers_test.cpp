@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/transform/ptx/register_scopes.hpp"
+#include "core/transform/ptx/distinct_registers.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -23,9 +23,9 @@ struct TaskCalls {
   friend bool operator==(const TaskCalls&, const TaskCalls&) = default;
 };
 
-class TaskBuilder {
+class TaskSplitter {
  public:
-  explicit TaskBuilder(ToHostRule rule = ToHostRule::EachEndsTask) : rule_(rule) {}
+  explicit TaskSplitter(ToHostRule rule = ToHostRule::EachEndsTask) : rule_(rule) {}
 
   /// Takes the application's next call. Returns the task that is now known to be complete, if one is.
   std::optional<TaskCalls> add(Call call);

@@ -154,7 +154,7 @@ void bind_kernel_code(py::module_& module) {
 
 }  // namespace
 
-void bind_cuda(py::module_& module) {
+void bind_cuda_device(py::module_& module) {
   bind_memory(module);
   bind_kernel_code(module);
   bind_kernel_module(module);

@@ -80,7 +80,7 @@ void bind_shared_device_memory(py::module_& module) {
 
 }  // namespace
 
-void bind_cuda_memory(py::module_& module) {
+void bind_shared_memory(py::module_& module) {
   py::class_<PinnedBuffer>(module, "PinnedBuffer", "Host memory that stays pinned as long as this object is there.")
       .def(py::init<const CudaDevice&, const py::buffer&>(), py::arg("device"), py::arg("buffer"))
       .def("close", &PinnedBuffer::close, "Unpins it.");

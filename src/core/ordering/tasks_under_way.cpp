@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/ordering/task_line.hpp"
+#include "core/ordering/tasks_under_way.hpp"
 
 #include <algorithm>
 
@@ -10,41 +10,41 @@ Duration time_on(const Task& task, Engine engine) {
   return engine == uplink ? task.uplink : engine == compute ? task.compute : task.downlink;
 }
 
-void TaskLine::begin(const ReadyTask& task) {
+void TasksUnderWay::begin(const ReadyTask& task) {
   const auto behind =
       std::ranges::find_if(tasks_, [&](const TaskOnEngine& other) { return other.ready.place > task.place; });
   tasks_.insert(behind, {.ready = task});
 }
 
-const TaskLine::TaskOnEngine* TaskLine::find(ApplicationId application) const {
+const TasksUnderWay::TaskOnEngine* TasksUnderWay::find(ApplicationId application) const {
   const auto found =
       std::ranges::find(tasks_, application, [](const TaskOnEngine& task) { return task.ready.application; });
   return found == tasks_.end() ? nullptr : &*found;
 }
 
-TaskLine::TaskOnEngine& TaskLine::at(ApplicationId application) {
+TasksUnderWay::TaskOnEngine& TasksUnderWay::at(ApplicationId application) {
   const TaskOnEngine* found = find(application);
   GPUSHARE_EXPECT(found != nullptr, "the application has no task under way");
   return tasks_[static_cast<std::size_t>(found - tasks_.data())];
 }
 
-std::vector<ApplicationId> TaskLine::applications() const {
+std::vector<ApplicationId> TasksUnderWay::applications() const {
   std::vector<ApplicationId> applications;
   for (const TaskOnEngine& task : tasks_) applications.push_back(task.ready.application);
   return applications;
 }
 
 /// Tasks use the uplink from when they begin, the other engines from their first operation there on.
-bool TaskLine::is_at(const TaskOnEngine& task, Engine engine) {
+bool TasksUnderWay::is_at(const TaskOnEngine& task, Engine engine) {
   return task.engine == engine && (task.uses || engine == uplink);
 }
 
-Duration TaskLine::left_of(const TaskOnEngine& task, Time now) {
+Duration TasksUnderWay::left_of(const TaskOnEngine& task, Time now) {
   if (!task.uses) return time_on(task.ready.task, task.engine);
   return std::max(task.left - std::max(now - task.since, Duration::zero()), Duration::zero());
 }
 
-bool TaskLine::goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const {
+bool TasksUnderWay::goes_before_those_at(Engine engine, const ReadyTask& task, Time now) const {
   const CopyClaim claim{.priority = task.priority, .left = time_on(task.task, engine)};
   return std::ranges::all_of(tasks_, [&](const TaskOnEngine& other) {
     if (other.ready.application == task.application || !is_at(other, engine)) return true;
@@ -52,25 +52,25 @@ bool TaskLine::goes_before_those_at(Engine engine, const ReadyTask& task, Time n
   });
 }
 
-bool TaskLine::may_cut_in(const ReadyTask& task, Time now) const {
+bool TasksUnderWay::may_cut_in(const ReadyTask& task, Time now) const {
   return cut_in_ != CutIn::None && goes_before_those_at(uplink, task, now);
 }
 
-void TaskLine::cut_in(const ReadyTask& task) {
+void TasksUnderWay::cut_in(const ReadyTask& task) {
   const auto first = std::ranges::find(tasks_, uplink, &TaskOnEngine::engine);
   const std::int64_t place = first == tasks_.end() ? task.place : first->ready.place;
   const auto cutting_in = tasks_.insert(first, {.ready = task});
   cutting_in->ready.place = place;
 }
 
-void TaskLine::end(ApplicationId application, Time now) {
+void TasksUnderWay::end(ApplicationId application, Time now) {
   const TaskOnEngine* task = find(application);
   if (task == nullptr) return;
   leave(*task, now);
   std::erase_if(tasks_, [&](const TaskOnEngine& each) { return each.ready.application == application; });
 }
 
-void TaskLine::cut_short(ApplicationId application) {
+void TasksUnderWay::cut_short(ApplicationId application) {
   const TaskOnEngine* found = find(application);
   if (found == nullptr) return;
   Task& task = at(application).ready.task;
@@ -78,12 +78,12 @@ void TaskLine::cut_short(ApplicationId application) {
   if (found->engine < downlink) task.downlink = Duration::zero();
 }
 
-bool TaskLine::is_using(ApplicationId application, Engine engine) const {
+bool TasksUnderWay::is_using(ApplicationId application, Engine engine) const {
   const TaskOnEngine* task = find(application);
   return task != nullptr && task->engine == engine && task->uses;
 }
 
-void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
+void TasksUnderWay::reach(ApplicationId application, Engine engine, Time now) {
   TaskOnEngine& task = at(application);
   if (task.engine == engine) return;
   leave(task, now);
@@ -92,7 +92,7 @@ void TaskLine::reach(ApplicationId application, Engine engine, Time now) {
 }
 
 /// A task that was interrupted between its pieces continues.
-void TaskLine::leave(const TaskOnEngine& task, Time now) {
+void TasksUnderWay::leave(const TaskOnEngine& task, Time now) {
   if (!task.uses || task.engine == compute) return;
   TaskOnEngine* next = nullptr;
   for (TaskOnEngine& other : tasks_) {
@@ -102,7 +102,7 @@ void TaskLine::leave(const TaskOnEngine& task, Time now) {
   if (next != nullptr) next->since = std::min(next->since, now);
 }
 
-bool TaskLine::may_use(ApplicationId application, Engine engine, Time now) const {
+bool TasksUnderWay::may_use(ApplicationId application, Engine engine, Time now) const {
   const TaskOnEngine* task = find(application);
   GPUSHARE_EXPECT(task != nullptr, "the application has no task under way");
   if (task->uses) return true;
@@ -110,7 +110,7 @@ bool TaskLine::may_use(ApplicationId application, Engine engine, Time now) const
   return (engine == uplink || may_send_results(*task, now)) && goes_before_those_at(engine, task->ready, now);
 }
 
-bool TaskLine::may_compute(const TaskOnEngine& task) const {
+bool TasksUnderWay::may_compute(const TaskOnEngine& task) const {
   int before = 0;  // tasks in the way
   for (const TaskOnEngine& other : tasks_) {
     if (&other == &task) break;
@@ -120,12 +120,12 @@ bool TaskLine::may_compute(const TaskOnEngine& task) const {
 }
 
 /// It computes, or will.
-bool TaskLine::is_for_kernels(const TaskOnEngine& task) {
+bool TasksUnderWay::is_for_kernels(const TaskOnEngine& task) {
   return task.engine == compute || (task.engine == uplink && task.ready.task.compute > Duration::zero());
 }
 
 /// Tasks with kernels that run at the same time may end them in another order.
-bool TaskLine::may_send_results(const TaskOnEngine& task, Time now) const {
+bool TasksUnderWay::may_send_results(const TaskOnEngine& task, Time now) const {
   const CopyClaim claim{.priority = task.ready.priority, .left = left_of(task, now)};
   int before = 0;
   for (const TaskOnEngine& other : tasks_) {
@@ -137,12 +137,12 @@ bool TaskLine::may_send_results(const TaskOnEngine& task, Time now) const {
   return before < most_computing_;
 }
 
-bool TaskLine::has_room_at(Engine engine) const {
+bool TasksUnderWay::has_room_at(Engine engine) const {
   if (engine == compute) return std::ranges::count_if(tasks_, is_for_kernels) < most_computing_;
   return is_idle(engine);
 }
 
-void TaskLine::use(ApplicationId application, Engine engine, Time now) {
+void TasksUnderWay::use(ApplicationId application, Engine engine, Time now) {
   TaskOnEngine& task = at(application);
   GPUSHARE_EXPECT(task.engine == engine, "the task is not there");
   if (task.uses) return;
@@ -158,17 +158,17 @@ void TaskLine::use(ApplicationId application, Engine engine, Time now) {
   task.uses = true;
 }
 
-bool TaskLine::is_idle(Engine engine) const {
+bool TasksUnderWay::is_idle(Engine engine) const {
   return std::ranges::none_of(tasks_, [&](const TaskOnEngine& task) { return task.engine == engine; });
 }
 
-Bytes TaskLine::held() const {
+Bytes TasksUnderWay::held() const {
   Bytes sum;
   for (const TaskOnEngine& task : tasks_) sum.count += task.ready.task.memory.count;
   return sum;
 }
 
-EnginesState TaskLine::engines(Time now) const {
+EnginesState TasksUnderWay::engines(Time now) const {
   std::array<Duration, engine_count> free{};
   EnginesState state;
   for (const TaskOnEngine& task : tasks_) {

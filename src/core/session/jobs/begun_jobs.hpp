@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/session/job_watcher.hpp"
+#include "core/session/jobs/job_watcher.hpp"
 #include "core/session/session_failure.hpp"
 
 namespace gpushare {

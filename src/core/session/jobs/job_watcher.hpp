@@ -2,20 +2,13 @@
 // Reports the end of a job to the listener, and then to the threads that wait for it.
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
-#include <mutex>
-
 #include "core/session/session.hpp"
 
 namespace gpushare {
 
 class JobWatcher : public RunObserver {
  public:
-  /// The board is shared with others, under this mutex; `ends` is counted up for threads that spin without it.
-  JobWatcher(std::mutex& mutex, std::condition_variable& changed, std::atomic<std::uint64_t>& ends, JobBoard& board,
-             SessionListener* listener)
-      : mutex_(mutex), changed_(changed), ends_(ends), board_(board), listener_(listener) {}
+  JobWatcher(JobEnds& ends, SessionListener* listener) : ends_(ends), listener_(listener) {}
 
   void watch(const OpenRun& run, const LiveGpu& gpu) {
     run_ = &run;
@@ -41,7 +34,7 @@ class JobWatcher : public RunObserver {
     if (run_->is_withdrawn(event.application)) return cancel(event.operation, event.time);
     const WatchedJob job = jobs_[index(event.operation)];
     tell({.job = job.id, .application = event.application, .began = job.began, .end = event.time, .now = gpu_->now()});
-    tell_waiting(job.id, [&] { board_.end(job.id); });
+    ends_.end(job.id);
   }
 
   void cancel(OperationId operation, Time now) {
@@ -58,7 +51,7 @@ class JobWatcher : public RunObserver {
           .began = job.began,
           .end = now,
           .now = gpu_->now()});
-    tell_waiting(job.id, [&] { board_.cancel(job.id, reason); });
+    ends_.cancel(job.id, reason);
   }
 
  private:
@@ -77,25 +70,11 @@ class JobWatcher : public RunObserver {
     for (const OperationId each : run_->streams().at(ended.application).waiting) cancel(each, ended.time);
   }
 
-  /// Threads that wait for something else sleep on: to wake them would cost this thread a system call per launch.
-  template <typename Note>
-  void tell_waiting(JobId job, Note note) {
-    {
-      const std::scoped_lock lock(mutex_);
-      note();
-      if (board_.is_awaited(job)) changed_.notify_all();
-    }
-    ends_.fetch_add(1, std::memory_order_release);  // a thread that spins takes the mutex next
-  }
-
   void tell(const JobEnd& end) const {
     if (listener_ != nullptr) listener_->job_ended(end);
   }
 
-  std::mutex& mutex_;
-  std::condition_variable& changed_;
-  std::atomic<std::uint64_t>& ends_;
-  JobBoard& board_;
+  JobEnds& ends_;
   SessionListener* listener_;
   const OpenRun* run_ = nullptr;
   const LiveGpu* gpu_ = nullptr;

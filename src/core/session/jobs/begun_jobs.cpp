@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/begun_jobs.hpp"
+#include "core/session/jobs/begun_jobs.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/session/job_board.hpp"
+#include "core/session/jobs/job_board.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/simulation/variability.hpp"
+#include "core/simulation/launches/variability.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/simulation/ranked_launches.hpp"
+#include "core/simulation/launches/ranked_launches.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -5,8 +5,8 @@
 
 #include "core/engine/gpu.hpp"
 #include "core/model/residency.hpp"
-#include "core/simulation/launch_workers.hpp"
-#include "core/simulation/variability.hpp"
+#include "core/simulation/launches/launch_workers.hpp"
+#include "core/simulation/launches/variability.hpp"
 
 namespace gpushare {
 

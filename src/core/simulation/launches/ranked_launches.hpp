@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/engine/plan.hpp"
-#include "core/simulation/active_launch.hpp"
-#include "core/simulation/queued_successors.hpp"
+#include "core/simulation/launches/active_launch.hpp"
+#include "core/simulation/launches/queued_successors.hpp"
 
 namespace gpushare {
 

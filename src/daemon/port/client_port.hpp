@@ -20,7 +20,8 @@
 #include "daemon/channel/handle_table.hpp"
 #include "daemon/channel/port_memory.hpp"
 #include "daemon/channel/wire.hpp"
-#include "daemon/port_jobs.hpp"
+#include "daemon/port/completion_reader.hpp"
+#include "daemon/port/port_jobs.hpp"
 
 namespace gpushare::daemon {
 
@@ -113,7 +114,6 @@ class ClientPort {
   // With the lock:
   void announce_rest();
   void collect();
-  void keep(std::span<const std::byte> record);
   void set_gone();
   void require_own_process() const;
 
@@ -125,7 +125,7 @@ class ClientPort {
   // Not destroyed in a forked child: that would wait for threads of the parent.
   std::unique_ptr<std::condition_variable> changed_ = std::make_unique<std::condition_variable>();
   RingWriter commands_;
-  RingReader completions_;
+  CompletionReader completions_;
   SpinBudget spin_;  // of the leading thread
   bool is_led_ = false;
   bool is_gone_ = false;
@@ -134,7 +134,6 @@ class ClientPort {
   PortJobs jobs_;
   bool has_ended_unled_ = false;  // something, since take_all_ended() was called
   bool rests_ = false;            // its caller waits for the bell
-  std::vector<std::byte> record_;
 };
 
 }  // namespace gpushare::daemon

@@ -7,17 +7,16 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
-#include <functional>
-#include <map>
 #include <mutex>
-#include <string>
 
 #include "daemon/channel/doorbell.hpp"
 #include "daemon/channel/port_memory.hpp"
 #include "daemon/channel/server_bell.hpp"
 #include "daemon/command_check.hpp"
-#include "daemon/job_pool.hpp"
+#include "daemon/port/accepted_jobs.hpp"
+#include "daemon/port/completion_writer.hpp"
+#include "daemon/port/job_pool.hpp"
+#include "daemon/port/late_removals.hpp"
 
 namespace gpushare::daemon {
 
@@ -81,18 +80,6 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   void set_server_bell(std::shared_ptr<ServerBell> bell) { server_bell_ = std::move(bell); }
 
  private:
-  struct WaitingFence {
-    std::uint64_t job;
-    std::int64_t accepted;
-    std::size_t unfinished_before;
-  };
-  struct LateCompletion {
-    wire::Completion completion;
-    std::string message;
-  };
-
-  using TakeEntry = std::function<std::shared_ptr<const void>()>;
-
   ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, const PortLimits& limits);
 
   void accept(std::span<const std::byte> record, CommandSink& sink);
@@ -107,14 +94,11 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   void remove_freed();
   // With mutex_ held:
   void update_stalled();
-  std::size_t jobs() const { return unfinished_ + fences_.size() + late_.size(); }
-  bool has_places_for(std::size_t jobs);
-  bool give_back_places(std::size_t jobs);
+  std::size_t jobs() const { return jobs_.unfinished() + jobs_.waiting_fences() + completions_.late(); }
+  void give_back_places(std::size_t jobs);
   void put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome);
-  bool try_write(const LateCompletion& late);
   void flush();
   void update_attention();
-  void end_fences_after(std::uint64_t job);
   // Any thread, with or without the lock:
   void wake_client(Sleeper where);
 
@@ -125,23 +109,16 @@ class ServerPort : public CompletionTarget, public std::enable_shared_from_this<
   ClientTables tables_;
   std::shared_ptr<ServerBell> server_bell_;
 
-  // The port server's thread.
-  RingReader commands_;
-  std::atomic<std::uint64_t> last_job_ = 0;  // written by it alone
-
+  RingReader commands_;                  // the port server's thread's
   std::atomic<bool> attention_ = false;  // something besides commands is to be done
-  mutable std::mutex mutex_;
-  RingWriter completions_;
-  std::deque<LateCompletion> late_;  // the ring has no room for them
-  std::vector<WaitingFence> fences_;
-  std::multimap<std::uint64_t, TakeEntry> freed_;  // by the job to read before they are removed
+
+  mutable std::mutex mutex_;  // of what follows
+  AcceptedJobs jobs_;
+  JobPlaces places_;
+  CompletionWriter completions_;
+  LateRemovals removals_;
   std::condition_variable idle_;
-  std::size_t unfinished_ = 0;  // jobs handed on
-  std::size_t places_ = 0;      // taken from the pool
-  bool stalled_ = false;        // commands may wait although the server sleeps
   bool closed_ = false;
-  std::string violation_;  // found by a thread that cannot report it
-  PortStatistics statistics_;
 };
 
 }  // namespace gpushare::daemon

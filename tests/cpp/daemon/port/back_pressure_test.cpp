@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/channel/peer_errors.hpp"
-#include "plane.hpp"
+#include "daemon/plane.hpp"
 
 namespace gpushare::test {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/client_port.hpp"
+#include "daemon/port/client_port.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
 
 #include "core/model/errors.hpp"
@@ -33,8 +32,7 @@ ClientPort::ClientPort(FileDescriptor memory, FileDescriptor doorbell, Duration 
       fork_guard_(doorbell_.descriptor()),
       commands_(*memory_.commands().control, memory_.commands().bytes),
       completions_(*memory_.completions().control, memory_.completions().bytes),
-      spin_(gpushare::most_spin(most_spin)),
-      record_(wire::most_completion_bytes) {}
+      spin_(gpushare::most_spin(most_spin)) {}
 
 ClientPort::~ClientPort() {
   if (fork_guard_.is_in_child()) static_cast<void>(changed_.release());
@@ -208,26 +206,13 @@ void ClientPort::set_gone() {
 
 void ClientPort::collect() {
   std::size_t count = 0;
-  while (const auto size = completions_.read(record_)) {
-    keep(std::span<const std::byte>(record_).first(*size));
+  while (auto end = completions_.read_end()) {
+    jobs_.end(end->first, std::move(end->second));
     ++count;
   }
   if (count == 0) return;
   has_ended_unled_ |= !is_led_;
   if (completions_.must_wake_writer()) doorbell_.ring();
-}
-
-void ClientPort::keep(std::span<const std::byte> record) {
-  wire::Completion wire{};
-  require_peer(record.size() >= sizeof(wire), "a completion is too short");
-  std::memcpy(&wire, record.data(), sizeof(wire));
-  require_peer(record.size() == sizeof(wire) + wire.message_bytes, "a completion's size is wrong");
-  const auto* text = reinterpret_cast<const char*>(record.data() + sizeof(wire));
-  jobs_.end(wire.job, {.status = static_cast<JobStatus>(wire.status),
-                       .accepted = wire.accepted,
-                       .started = wire.started,
-                       .ended = wire.ended,
-                       .message = std::string(text, wire.message_bytes)});
 }
 
 std::optional<JobResult> ClientPort::wait(JobNumber job, Duration timeout) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/port_jobs.hpp"
+#include "daemon/port/port_jobs.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "daemon/channel/peer_errors.hpp"
+#include "daemon/plane.hpp"
 #include "messages.hpp"
-#include "plane.hpp"
 
 namespace gpushare::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/server_port.hpp"
+#include "daemon/port/server_port.hpp"
 
 #include <algorithm>
 
@@ -7,17 +7,6 @@
 #include "daemon/channel/peer_errors.hpp"
 
 namespace gpushare::daemon {
-namespace {
-
-/// Names may make a message long. Its beginning describes the end of the job, and its end the device's error.
-std::string shortened(const std::string& message) {
-  static constexpr std::string_view gap = " ... ";
-  static constexpr std::size_t half = (wire::most_message_bytes - gap.size()) / 2;
-  if (message.size() <= wire::most_message_bytes) return message;
-  return message.substr(0, half).append(gap).append(message, message.size() - half);
-}
-
-}  // namespace
 
 std::pair<std::shared_ptr<ServerPort>, ClientEnds> ServerPort::open(ClientId client, const PortLimits& limits) {
   require(limits.completion_ring_bytes >= 2 * wire::most_completion_bytes && limits.command_ring_bytes >= 1024 &&
@@ -36,45 +25,39 @@ ServerPort::ServerPort(ClientId client, PortMemory memory, Doorbell doorbell, co
       memory_(std::move(memory)),
       doorbell_(std::move(doorbell)),
       commands_(*memory_.commands().control, memory_.commands().bytes),
-      completions_(*memory_.completions().control, memory_.completions().bytes) {}
+      jobs_(limits.most_fences),
+      places_(limits.most_jobs, limits.own_jobs, limits.pool),
+      completions_(*memory_.completions().control, memory_.completions().bytes),
+      removals_(limits.most_jobs) {}
 
 ServerPort::~ServerPort() {
   const std::lock_guard lock(mutex_);
-  if (give_back_places(0) && server_bell_ != nullptr) server_bell_->ring();
+  give_back_places(0);
 }
 
 PortStatistics ServerPort::statistics() const {
   const std::lock_guard lock(mutex_);
-  PortStatistics now = statistics_;
-  now.unfinished = unfinished_;
-  return now;
+  return {.commands = jobs_.commands(),
+          .completions = completions_.completions(),
+          .refused = completions_.refused(),
+          .unfinished = jobs_.unfinished()};
 }
 
 bool ServerPort::may_accept() {
   const std::lock_guard lock(mutex_);
-  if (!violation_.empty()) throw PeerViolation(violation_);
+  if (!completions_.violation().empty()) throw PeerViolation(completions_.violation());
   flush();
   update_stalled();
-  return !stalled_;
+  return !places_.is_stalled();
 }
 
-void ServerPort::update_stalled() { stalled_ = jobs() >= limits_.most_jobs || !has_places_for(jobs() + 1); }
-
-bool ServerPort::has_places_for(std::size_t jobs) {
-  if (limits_.pool == nullptr) return true;
-  if (give_back_places(jobs) && server_bell_ != nullptr) server_bell_->ring();
-  while (limits_.own_jobs + places_ < jobs) {
-    if (!limits_.pool->take()) return false;
-    ++places_;
-  }
-  return true;
+void ServerPort::update_stalled() {
+  give_back_places(jobs() + 1);
+  places_.allow_one_more(jobs());
 }
 
-/// Those that so many jobs do not need. True: another port waits for one.
-bool ServerPort::give_back_places(std::size_t jobs) {
-  const std::size_t needed = jobs > limits_.own_jobs ? jobs - limits_.own_jobs : 0;
-  if (places_ <= needed) return false;
-  return limits_.pool->give_back(std::exchange(places_, needed) - needed);
+void ServerPort::give_back_places(std::size_t jobs) {
+  if (places_.give_back(jobs) && server_bell_ != nullptr) server_bell_->ring();
 }
 
 std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands, std::span<std::byte> scratch) {
@@ -92,9 +75,9 @@ std::size_t ServerPort::serve(CommandSink& sink, std::size_t most_commands, std:
 
 void ServerPort::accept(std::span<const std::byte> record, CommandSink& sink) {
   const wire::CommandHeader header = header_of(record);
-  require_peer(header.job == last_job_.load(std::memory_order_relaxed) + 1, "a job's number is not the next one");
+  require_peer(header.job == removals_.last_job() + 1, "a job's number is not the next one");
   carry_out(header, record, sink);
-  last_job_.store(header.job, std::memory_order_release);
+  removals_.set_last_job(header.job);
 }
 
 void ServerPort::carry_out(const wire::CommandHeader& header, std::span<const std::byte> record, CommandSink& sink) {
@@ -122,8 +105,7 @@ template <typename Check, typename HandOn>
 void ServerPort::hand_on(std::uint64_t job, Check check, HandOn hand_on) {
   {
     const std::lock_guard lock(mutex_);
-    ++unfinished_;
-    ++statistics_.commands;
+    jobs_.begin();
   }
   JobReply reply(shared_from_this(), job);
   try {
@@ -159,12 +141,8 @@ void ServerPort::remove_after(HandleTable<Entry>& table, Handle handle, std::uin
   table.find(handle);
   {
     const std::lock_guard lock(mutex_);
-    if (job > last_job_.load(std::memory_order_acquire)) {
-      require_lazily(freed_.size() < limits_.most_jobs, [&] {
-        return std::to_string(freed_.size()) +
-               " freed arrays, kernels and applications wait for commands that have not come";
-      });
-      freed_.emplace(job, [&table, handle] { return table.remove(handle); });
+    if (job > removals_.last_job()) {
+      removals_.add(job, [&table, handle] { return table.remove(handle); });
       attention_ = true;
       return;
     }
@@ -176,41 +154,37 @@ template void ServerPort::remove_after(HandleTable<ArrayEntry>&, Handle, std::ui
 template void ServerPort::remove_after(HandleTable<KernelEntry>&, Handle, std::uint64_t);
 template void ServerPort::remove_after(HandleTable<ApplicationEntry>&, Handle, std::uint64_t);
 
-/// Entries are removed without the lock: their owners' destructors may run any code.
 void ServerPort::remove_freed() {
-  std::vector<std::shared_ptr<const void>> gone;
+  std::vector<std::shared_ptr<const void>> gone;  // destroyed without the lock
   const std::lock_guard lock(mutex_);
-  const auto waiting = freed_.upper_bound(last_job_.load(std::memory_order_relaxed));
-  for (auto each = freed_.begin(); each != waiting; each = freed_.erase(each)) {
-    try {
-      gone.push_back(each->second());
-    } catch (const InvalidInput&) {  // freed twice, or never there: there is no command to answer
-    }
-  }
+  gone = removals_.take_due();
   update_attention();
 }
 
 bool ServerPort::wait_idle(Duration timeout) {
   std::unique_lock lock(mutex_);
-  return idle_.wait_for(lock, timeout, [&] { return unfinished_ == 0; });
+  return idle_.wait_for(lock, timeout, [&] { return jobs_.unfinished() == 0; });
 }
 
-void ServerPort::update_attention() { attention_ = !late_.empty() || !violation_.empty() || !freed_.empty(); }
+void ServerPort::update_attention() {
+  attention_ = completions_.late() > 0 || !completions_.violation().empty() || !removals_.empty();
+}
 
 void ServerPort::accept_fence(std::uint64_t job) {
   const std::int64_t now = monotonic_now();
   Sleeper sleeper{};
   {
     const std::lock_guard lock(mutex_);
-    ++statistics_.commands;
-    if (fences_.size() >= limits_.most_fences) {
-      put(job, now,
-          {.status = JobStatus::Refused,
-           .message = std::to_string(limits_.most_fences) + " fences wait already, which is the most that may"});
-    } else if (unfinished_ == 0) {
-      put(job, now, {.started = now});
-    } else {
-      fences_.push_back({.job = job, .accepted = now, .unfinished_before = unfinished_});
+    switch (jobs_.add_fence(job, now)) {
+      case FenceFate::Ends:
+        put(job, now, {.started = now});
+        break;
+      case FenceFate::Waits:
+        break;
+      case FenceFate::Refused:
+        put(job, now,
+            {.status = JobStatus::Refused,
+             .message = std::to_string(limits_.most_fences) + " fences wait already, which is the most that may"});
     }
     sleeper = completions_.take_sleeper();
   }
@@ -225,51 +199,25 @@ void ServerPort::wake_client(Sleeper where) {
 bool ServerPort::try_to_sleep() {
   commands_.announce_sleep();
   const std::lock_guard lock(mutex_);
-  if (!late_.empty()) completions_.announce_sleep();
+  if (completions_.late() > 0) completions_.announce_sleep();
   flush();
   update_stalled();
   // A stalled client is woken by a completion, or when it reads.
-  const bool is_any_due = !freed_.empty() && freed_.begin()->first <= last_job_.load(std::memory_order_relaxed);
-  return violation_.empty() && !is_any_due && (stalled_ || !commands_.has_record());
+  return completions_.violation().empty() && !removals_.is_any_due() &&
+         (places_.is_stalled() || !commands_.has_record());
 }
 
 void ServerPort::put(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
-  LateCompletion late{.completion = {.job = job,
-                                     .status = static_cast<std::uint16_t>(outcome.status),
-                                     .accepted = accepted,
-                                     .started = outcome.started,
-                                     .ended = outcome.ended != 0 ? outcome.ended : monotonic_now()},
-                      .message = shortened(outcome.message)};
-  late.completion.message_bytes = static_cast<std::uint16_t>(late.message.size());
-  ++statistics_.completions;
-  if (outcome.status == JobStatus::Refused) ++statistics_.refused;
-  if (!late_.empty() || !try_write(late)) late_.push_back(std::move(late));
-  if (!late_.empty()) attention_ = true;
-}
-
-bool ServerPort::try_write(const LateCompletion& late) {
-  try {
-    return completions_.write({part_of(late.completion), std::as_bytes(std::span(late.message))});
-  } catch (const PeerViolation& violation) {
-    violation_ = violation.what();  // reported by the port server's thread: this one may be the session's
-    attention_ = true;
-    return true;
-  }
+  completions_.put(job, accepted, outcome);
+  // A violation is reported by the port server's thread: this one may be the session's.
+  if (completions_.late() > 0 || !completions_.violation().empty()) attention_ = true;
 }
 
 void ServerPort::flush() {
-  if (late_.empty()) return;
-  while (!late_.empty() && try_write(late_.front())) late_.pop_front();
+  if (completions_.late() == 0) return;
+  completions_.flush();
   update_attention();
   wake_client(completions_.take_sleeper());
-}
-
-void ServerPort::end_fences_after(std::uint64_t job) {
-  std::erase_if(fences_, [&](WaitingFence& fence) {
-    if (job > fence.job || --fence.unfinished_before > 0) return false;
-    put(fence.job, fence.accepted, {.started = fence.accepted});
-    return true;
-  });
 }
 
 void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOutcome& outcome) {
@@ -277,14 +225,15 @@ void ServerPort::complete(std::uint64_t job, std::int64_t accepted, const JobOut
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
-    if (--unfinished_ == 0 && closed_) idle_.notify_all();
+    jobs_.end();
+    if (jobs_.unfinished() == 0 && closed_) idle_.notify_all();
     if (!closed_) {
       put(job, accepted, outcome);
-      end_fences_after(job);
+      jobs_.end_fences(job, [&](std::uint64_t fence, std::int64_t since) { put(fence, since, {.started = since}); });
       sleeper = completions_.take_sleeper();
-      wake = std::exchange(stalled_, false) || !late_.empty() || !violation_.empty();
+      wake = places_.resume() || completions_.late() > 0 || !completions_.violation().empty();
     }
-    wake |= give_back_places(jobs());
+    wake |= places_.give_back(jobs());
   }
   wake_client(sleeper);
   if (wake && server_bell_ != nullptr) server_bell_->ring();

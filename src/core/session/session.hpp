@@ -110,6 +110,7 @@ class Session {
   /// throws, and the old one goes on. If it has a name, its errors give that.
   void set_policy(MakePolicy make_policy, std::string name = {});
   SessionStatus status();
+  bool keeps_record() const { return options_.keeps_record; }
   /// The last so much time, of a session that keeps no record. Throws InvalidInput for one that does.
   SessionPast history(Duration last);
 

@@ -31,11 +31,11 @@ class HeldJobs {
     if (found == left_.end()) return;  // another one has failed
     if (failure.empty() && --found->second > 0) return;
     left_.erase(found);
-    if (!failure.empty()) failed_.push_back(job);
+    if (!failure.empty() && session_.keeps_record()) failed_.push_back(job);
     session_.release(job, failure);
   }
 
-  /// Those that something has failed for.
+  /// Those that something has failed for; none where the session keeps no record, as it may go on for ever.
   std::vector<JobId> failed() const {
     const std::scoped_lock lock(mutex_);
     return failed_;

@@ -6,16 +6,16 @@
 namespace gpushare {
 namespace {
 
-constexpr SmId first{0};
-constexpr SmId second{1};
+constexpr SmId first_sm{0};
+constexpr SmId second_sm{1};
 
 TEST(DispatchSchedule, LooksAtSingleSmsUnlessItLooksEverywhere) {
   DispatchSchedule schedule(2, 0);
   EXPECT_TRUE(schedule.is_done());
-  schedule.look_at(second);
+  schedule.look_at(second_sm);
   EXPECT_FALSE(schedule.is_done());
   EXPECT_FALSE(schedule.take_everywhere());
-  EXPECT_EQ(schedule.freed(), std::vector{second});
+  EXPECT_EQ(schedule.freed(), std::vector{second_sm});
   schedule.look_everywhere();
   EXPECT_TRUE(schedule.take_everywhere());
   EXPECT_FALSE(schedule.take_everywhere());
@@ -25,26 +25,26 @@ TEST(DispatchSchedule, LooksAtSingleSmsUnlessItLooksEverywhere) {
 
 TEST(DispatchSchedule, BlocksOfOneSmKeepTheIntervalAndThoseOfOthersDoNot) {
   DispatchSchedule schedule(2, 10);
-  EXPECT_TRUE(schedule.begin_block(first, 100));
-  EXPECT_FALSE(schedule.begin_block(first, 109.5));
-  EXPECT_TRUE(schedule.begin_block(second, 109.5));
-  EXPECT_TRUE(schedule.begin_block(first, 110));
-  EXPECT_FALSE(schedule.begin_block(first, 119));
+  EXPECT_TRUE(schedule.begin_block(first_sm, 100));
+  EXPECT_FALSE(schedule.begin_block(first_sm, 109.5));
+  EXPECT_TRUE(schedule.begin_block(second_sm, 109.5));
+  EXPECT_TRUE(schedule.begin_block(first_sm, 110));
+  EXPECT_FALSE(schedule.begin_block(first_sm, 119));
 }
 
 TEST(DispatchSchedule, OneTimerAtATimeWaitsForAnSm) {
   DispatchSchedule schedule(1, 10);
-  schedule.begin_block(first, 5);
-  EXPECT_EQ(schedule.ask_for_timer(first), 15);
-  EXPECT_EQ(schedule.ask_for_timer(first), std::nullopt);
-  schedule.timer_ended(first);
-  EXPECT_EQ(schedule.freed(), std::vector{first});
-  EXPECT_EQ(schedule.ask_for_timer(first), 15);
+  schedule.begin_block(first_sm, 5);
+  EXPECT_EQ(schedule.ask_for_timer(first_sm), 15);
+  EXPECT_EQ(schedule.ask_for_timer(first_sm), std::nullopt);
+  schedule.timer_ended(first_sm);
+  EXPECT_EQ(schedule.freed(), std::vector{first_sm});
+  EXPECT_EQ(schedule.ask_for_timer(first_sm), 15);
 }
 
 TEST(DispatchSchedule, WithoutAnIntervalBlocksStartAtOnce) {
   DispatchSchedule schedule(1, 0);
-  for (int block = 0; block < 3; ++block) EXPECT_TRUE(schedule.begin_block(first, 7));
+  for (int block = 0; block < 3; ++block) EXPECT_TRUE(schedule.begin_block(first_sm, 7));
 }
 
 }  // namespace

@@ -13,11 +13,11 @@ namespace {
 
 using namespace test;
 
-constexpr SmId first{0};
-constexpr SmId second{1};
-
 class SmArrayTest : public testing::Test {
  protected:
+  static constexpr SmId first{0};
+  static constexpr SmId second{1};
+
   ActiveLaunch& launch(Launch launch) {
     operations_.emplace_back(std::move(launch));
     return launches_.emplace_back(Submission{.operation = &operations_.back()}, launches_.size(), device_, 1, 0);

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "daemon/client_port.hpp"
 #include "daemon/echo_sink.hpp"
+#include "daemon/port/client_port.hpp"
 #include "daemon/port_server.hpp"
 
 namespace gpushare::benchmarks {

@@ -28,7 +28,7 @@ from gpushare.profiling.effort import Effort
 
 from .bandwidth import reached_gb_per_s
 from .driver import use_primary_context
-from .evicting_policy import Evicting
+from .evicting_policy import Evicting, Eviction
 from .green_context import green_context_costs
 from .report import Report
 from .spread import Spread
@@ -138,7 +138,7 @@ def launches(gpu: CudaDevice, options: argparse.Namespace, found: Found) -> None
 
 def evictions(gpu: CudaDevice, options: argparse.Namespace, found: Found) -> None:
     """From a plan until workers obey it, and until they are back; and how often the GPU is polled meanwhile."""
-    stamped = StampedLaunches(gpu, 2, options.waves, EVICTED_NS)  # the policy evicts the second one
+    stamped = StampedLaunches(gpu, 1, options.waves, EVICTED_NS)
     source = random.Random(0)
     stamped.run("fifo")
     signal, top_up, gaps = [], [], []
@@ -147,16 +147,32 @@ def evictions(gpu: CudaDevice, options: argparse.Namespace, found: Found) -> Non
         record = stamped.run(policy)
         gaps += [float(gap) for gap in np.diff(np.unique(record.trace.blocks()["end_ns"]))]
         (eviction,) = policy.settle(record.began)
-        if eviction.resumed_ns < 0:
-            continue
-        begins = np.sort(stamped.times_ns(record)[1][:, 0])
-        pause = int(np.argmax(np.diff(begins)))
-        signal.append(begins[pause] - eviction.evicted_ns)
-        top_up.append(begins[pause + 1] - eviction.resumed_ns)
+        (times,) = stamped.times_ns(record)
+        if (delays := eviction_delays_ns(times[:, 0], eviction)) is not None:
+            signal.append(delays[0])
+            top_up.append(delays[1])
     found.add("plan in Python to the last block that begins all the same", signal, "ns", "delays.signal_ns")
     found.add("plan in Python to the first block after an eviction", top_up, "ns", "delays.top_up_ns")
     found.add("between two polls with progress", gaps, "ns")
     found.add("the same, 1st percentile", [float(np.percentile(gaps, 1))] if gaps else [], "ns")
+
+
+def eviction_delays_ns(begins: np.ndarray, eviction: Eviction) -> tuple[int, int] | None:
+    """How late both plans took effect, by the begins of the launch's blocks: none begins while it is evicted.
+
+    Args:
+        begins: of all blocks of the evicted launch, in nanoseconds of the run.
+        eviction: with times of the run, too.
+
+    Returns:
+        The nanoseconds from the plan that evicts to the last block that begins all the same, and from the plan that
+        resumes to the first block after it. None where the launch had begun all its blocks before.
+    """
+    ordered = np.sort(begins)
+    after = int(np.searchsorted(ordered, eviction.resumed_ns))
+    if eviction.resumed_ns < 0 or not 0 < after < len(ordered):
+        return None
+    return int(ordered[after - 1] - eviction.evicted_ns), int(ordered[after] - eviction.resumed_ns)
 
 
 def green_contexts(gpu: CudaDevice, options: argparse.Namespace, found: Found) -> None:

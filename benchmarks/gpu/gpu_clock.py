@@ -12,6 +12,7 @@ from gpushare.kernels.kernel import Kernel
 from .driver import Function, Stream, call, use_primary_context
 
 TICK_NS = 3_000_000
+LONGEST_START_NS = 10_000_000_000
 MAPPED = 3
 """cuMemHostAlloc: portable, and visible to the device."""
 TICK = """
@@ -41,22 +42,33 @@ class GpuClock:
         self._stream = Stream()
         self._memory = ctypes.c_void_p()
         call("cuMemHostAlloc", ctypes.byref(self._memory), ctypes.c_size_t(64), ctypes.c_uint(MAPPED))
+        self._on_gpu = ctypes.c_uint64()
+        call("cuMemHostGetDevicePointer_v2", ctypes.byref(self._on_gpu), self._memory, ctypes.c_uint(0))
         self._looks: list[tuple[int, int]] = []
 
     def look(self) -> None:
-        """Reads both clocks."""
+        """Reads both clocks.
+
+        Raises:
+            RuntimeError: the GPU does not start the kernel that tells its time.
+        """
         assert self._memory.value is not None
         told = ctypes.c_uint64.from_address(self._memory.value)
         told.value = 0
-        arguments = [self._memory.value.to_bytes(8, "little"), TICK_NS.to_bytes(8, "little")]
+        arguments = [self._on_gpu.value.to_bytes(8, "little"), TICK_NS.to_bytes(8, "little")]
         self._function.launch(self._stream, (1, 1, 1), (1, 1, 1), 0, arguments)
         best, at = -(2**63), 0
-        end = time.monotonic_ns() + TICK_NS
-        while time.monotonic_ns() < end:
+        now = time.monotonic_ns()
+        end = now + LONGEST_START_NS
+        while now < end:
             gpu_ns = told.value
             now = time.monotonic_ns()
+            if gpu_ns != 0 and at == 0:
+                end = now + TICK_NS
             if gpu_ns != 0 and gpu_ns - now > best:
                 best, at = gpu_ns - now, now
+        if at == 0:
+            raise RuntimeError(f"the GPU did not start a kernel of one thread within {LONGEST_START_NS // 10**9} s")
         self._stream.wait()
         self._looks = [*self._looks[-1:], (at, best)]
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection to one worker of the server: requests and answers over the socket, launches and their ends through the
-// rings. One thread reads the socket. Threads that wait for a job read the ring themselves (daemon/client_port.hpp).
+// rings. One thread reads the socket. Threads that wait for a job read the ring themselves
+// (daemon/port/client_port.hpp).
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 
 #include "client/arenas.hpp"
 #include "client/message_socket.hpp"
-#include "daemon/client_port.hpp"
+#include "daemon/port/client_port.hpp"
 
 namespace gpushare::client {
 

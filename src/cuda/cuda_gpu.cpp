@@ -15,10 +15,11 @@ constexpr Duration sleep_margin(150'000);
 
 }  // namespace
 
-CudaGpu::CudaGpu(GpuResources& resources, const Program& program)
+CudaGpu::CudaGpu(GpuResources& resources, const Program& program, WallClock clock)
     : resources_(resources),
       in_use_(resources.in_use, std::try_to_lock),
       current_(*resources.context),
+      clock_(clock),
       factory_(resources, program),
       events_(resources.device.runtime),
       polls_(resources.device.runtime),

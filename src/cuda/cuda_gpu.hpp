@@ -13,6 +13,7 @@
 #include "core/runtime/launch_set.hpp"
 #include "core/runtime/scheduler_watch.hpp"
 #include "core/runtime/wake_signal.hpp"
+#include "core/runtime/wall_clock.hpp"
 #include "cuda/launch/launch_factory.hpp"
 #include "cuda/memory/copy_queue.hpp"
 
@@ -22,7 +23,7 @@ class CudaGpu final : public LiveGpu {
  public:
   /// The program gives the code of operations that are submitted without. Time 0 is now. Throws InvalidInput while
   /// another run is on this GPU.
-  CudaGpu(GpuResources& resources, const Program& program);
+  CudaGpu(GpuResources& resources, const Program& program, WallClock clock = WallClock());
 
   const Device& device() const override { return resources_.device; }
   void submit(const Submission& submission) override;

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/session/spin.hpp"
-#include "daemon/server_port.hpp"
+#include "daemon/port/server_port.hpp"
 
 namespace gpushare::daemon {
 

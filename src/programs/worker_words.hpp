@@ -3,7 +3,9 @@
 // end of their blocks, and its streams stop in front of the next round; let go, they continue.
 #pragma once
 
+#include <atomic>
 #include <bit>
+#include <cstdint>
 
 #include "core/transform/worker/worker_control.hpp"
 #include "programs/program_page.hpp"
@@ -12,24 +14,41 @@ namespace gpushare::programs {
 
 /// As many workers as have room. A chunk has 128 tasks at most, and fewer where a launch says so by its own guide.
 constexpr WorkerOrder all_workers{.quota = 0xffff, .chunk = 128};
+constexpr WorkerOrder no_workers{.quota = 0, .chunk = 1};
 
 inline bool may_workers_go(const WorkerWords& words) { return (words.go.load(std::memory_order_acquire) & 1) != 0; }
 
-/// The word comes before the orders: a worker that has seen its order leaves, and its stream must then find the word.
-inline void hold_workers(WorkerWords& words) {
-  const std::uint32_t go = words.go.load();
-  if ((go & 1) == 0) return;
-  words.go.store(go + 1);
-  constexpr auto none = std::bit_cast<std::uint32_t>(WorkerOrder{.quota = 0, .chunk = 1});
-  for (auto& order : words.orders) order.store(none, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+inline void store_orders(WorkerWords& words, WorkerOrder order) {
+  for (auto& each : words.orders) each.store(std::bit_cast<std::uint32_t>(order), std::memory_order_relaxed);
 }
 
-/// The other way round: workers that start find orders to stay.
+/// Brings the orders in line with the word, which has just been changed. The scheduler, the keeper and the program's
+/// processes may all change it, and one of them may have stopped in the midst of its orders: each looks once more when
+/// it has stored its own, so the last one leaves the right ones.
+inline void settle_orders(WorkerWords& words) {
+  std::uint32_t go;
+  do {
+    go = words.go.load();
+    store_orders(words, (go & 1) != 0 ? all_workers : no_workers);
+  } while (words.go.fetch_or(0) != go);  // no mere load: that could be done before the orders are visible
+}
+
+/// The word comes before the orders: a worker that has seen its order leaves, and its stream must then find the word.
+inline void hold_workers(WorkerWords& words) {
+  std::uint32_t go = words.go.load();
+  do {
+    if ((go & 1) == 0) return;
+  } while (!words.go.compare_exchange_weak(go, go + 1));
+  settle_orders(words);
+}
+
+/// The other way round: workers that start find orders to stay. Does not end a hold that begins meanwhile.
 inline void let_workers_go(WorkerWords& words) {
-  if (may_workers_go(words)) return;
-  for (auto& order : words.orders) order.store(std::bit_cast<std::uint32_t>(all_workers), std::memory_order_relaxed);
-  words.go.fetch_or(1);
+  std::uint32_t go = words.go.load();
+  if ((go & 1) != 0) return;
+  store_orders(words, all_workers);
+  words.go.compare_exchange_strong(go, go | 1);
+  settle_orders(words);
 }
 
 }  // namespace gpushare::programs

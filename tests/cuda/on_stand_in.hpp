@@ -87,7 +87,7 @@ class OnStandIn : public testing::Test {
                               .blocks = count(code.grid),
                               .max_residency = max_residency};
     const Program none;
-    return LaunchFactory(*resources, none).setup_for(traits, code, sms, original_up_to, resources->mode_limits);
+    return LaunchFactory(*resources, none).setup_for(traits, code, sms, original_up_to);
   }
 
   /// What was asked of the driver that no correct program asks, so far.

@@ -7,7 +7,7 @@
 #include "bindings/runs/session_ordering.hpp"
 #include "core/session/realtime_simulated_gpu.hpp"
 #include "cuda/cuda_gpu.hpp"
-#include "daemon/server_port.hpp"
+#include "daemon/port/server_port.hpp"
 #include "daemon/session_sink.hpp"
 
 namespace gpushare::daemon {

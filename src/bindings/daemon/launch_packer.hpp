@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/client_port.hpp"
+#include "daemon/port/client_port.hpp"
 
 namespace gpushare::daemon {
 

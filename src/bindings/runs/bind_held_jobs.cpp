@@ -7,7 +7,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/cuda/cuda_views.hpp"
 #include "bindings/without_gil.hpp"
-#include "core/session/held_jobs.hpp"
+#include "core/session/jobs/held_jobs.hpp"
 #include "cuda/driver/event_waits.hpp"
 
 namespace gpushare::bindings {

@@ -70,23 +70,25 @@ std::vector<double> best_speeds(const Device& device, std::span<const Companion>
   return sum(speeds) > device.tuning.gain_of_sharing * sum(best) ? speeds : best;
 }
 
+/// Applications without launches have all of their speed.
+std::vector<double> speeds_with_copiers(const Device& device, std::span<const Companion> companions) {
+  std::vector<Companion> with_launches;
+  for (const Companion& each : companions) {
+    if (each.work.longest != nullptr) with_launches.push_back(each);
+  }
+  const std::vector<double> best = best_speeds(device, with_launches);
+  auto next = best.begin();
+  std::vector<double> speeds;
+  for (const Companion& each : companions) speeds.push_back(each.work.longest != nullptr ? *next++ : 1.0);
+  return speeds;
+}
+
 }  // namespace
 
 const std::vector<double>& Company::speeds(const PlacementDevice& on, std::span<const Companion> companions) {
   std::vector<ApplicationId> ids;
   for (const Companion& each : companions) ids.push_back(each.application);
-  const auto [found, is_new] = known_.try_emplace({on.workload, std::move(ids)}, companions.size(), 1.0);
-  if (!is_new) return found->second;
-  std::vector<Companion> with_launches;
-  std::vector<std::size_t> places;
-  for (std::size_t i = 0; i < companions.size(); ++i) {
-    if (companions[i].work.longest == nullptr) continue;
-    with_launches.push_back(companions[i]);
-    places.push_back(i);
-  }
-  const std::vector<double> speeds = best_speeds(*on.device, with_launches);
-  for (std::size_t i = 0; i < places.size(); ++i) found->second[places[i]] = speeds[i];
-  return found->second;
+  return known_.find_or({on.workload, std::move(ids)}, [&] { return speeds_with_copiers(*on.device, companions); });
 }
 
 double Company::worth(const PlacementDevice& on, std::span<const Companion> companions) {

@@ -4,10 +4,11 @@
 // An application is taken for its longest kernel.
 #pragma once
 
-#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "core/model/lru_cache.hpp"
 #include "core/placement_support/work_alone.hpp"
 
 namespace gpushare {
@@ -27,11 +28,11 @@ class Company {
   /// They leave the device one by one.
   double worth(const PlacementDevice& on, std::span<const Companion> companions);
 
-  /// The speed of each relative to alone, while all are there.
+  /// The speed of each relative to alone, while all are there. Valid until the next call.
   const std::vector<double>& speeds(const PlacementDevice& on, std::span<const Companion> companions);
 
  private:
-  std::map<std::pair<const Workload*, std::vector<ApplicationId>>, std::vector<double>> known_;
+  LruCache<std::pair<const Workload*, std::vector<ApplicationId>>, std::vector<double>> known_{4096};
 };
 
 }  // namespace gpushare

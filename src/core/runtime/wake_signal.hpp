@@ -1,32 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of a run on a real device, and the sleep from which other threads can wake it.
+// The sleep of a thread from which others can wake it.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
-
-#include "core/model/units.hpp"
 
 namespace gpushare {
-
-/// Starts when it is read for the first time.
-class WallClock {
- public:
-  using Clock = std::chrono::steady_clock;
-
-  Time elapsed() const {
-    const Clock::time_point now = Clock::now();
-    if (!start_) start_ = now;
-    return Time(std::chrono::duration_cast<Duration>(now - *start_));
-  }
-  Clock::time_point began() const { return start_.value_or(Clock::now()); }
-
- private:
-  mutable std::optional<Clock::time_point> start_;
-};
 
 class WakeSignal {
  public:

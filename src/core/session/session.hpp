@@ -3,23 +3,22 @@
 // once. Threads that submit and the scheduler share nothing but a list of requests.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <variant>
 #include <vector>
 
-#include "core/session/job_board.hpp"
+#include "core/session/jobs/job_ends.hpp"
 #include "core/session/live_gpu.hpp"
-#include "core/session/session_failure.hpp"
+#include "core/session/present_applications.hpp"
+#include "core/session/request_queue.hpp"
 #include "core/session/session_history.hpp"
+#include "core/session/session_lifecycle.hpp"
 #include "core/session/session_status.hpp"
-#include "core/session/spin.hpp"
+#include "core/session/session_thread.hpp"
 
 namespace gpushare {
 
@@ -111,6 +110,7 @@ class Session {
   /// throws, and the old one goes on. If it has a name, its errors give that.
   void set_policy(MakePolicy make_policy, std::string name = {});
   SessionStatus status();
+  bool keeps_record() const { return options_.keeps_record; }
   /// The last so much time, of a session that keeps no record. Throws InvalidInput for one that does.
   SessionPast history(Duration last);
 
@@ -163,17 +163,7 @@ class Session {
     std::exception_ptr failure;
   };
   using Request = std::variant<Application, SubmittedJob, Release, Withdrawal, EndlessBlock, Call*>;
-  struct PresentApplication {
-    std::string name;
-    bool is_withdrawn = false;
-  };
 
-  void push(Request request);
-  void wake_thread();
-  /// Until the job is over, or the session has failed, or the time is up.
-  void await(JobId job, Duration timeout, std::unique_lock<std::mutex>& lock);
-  /// False: enough others look.
-  bool look_for_end(JobId job, Duration longest, std::unique_lock<std::mutex>& lock);
   /// Has the session's thread do it, and waits for that. Throws what it throws.
   void call(Task task);
 
@@ -182,38 +172,24 @@ class Session {
   void fail(SessionFailure failure);
   void end_thread();
 
+  void require_known(JobId job);
+  /// Waits until all jobs are over or the session has failed; false: that took too long.
+  bool await_all(Duration timeout, std::unique_lock<std::mutex>& lock);
   void end(std::string reason);
-  void join();
-  void require_alive() const;
-  void require_open() const;
-  PresentApplication* find(ApplicationId application);
-  void require_present(ApplicationId application);
 
   LiveDevice device_;
   MakePolicy make_policy_;
   SessionOptions options_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable requested_;  // for the session's thread
-  std::condition_variable changed_;    // for all others
-  std::vector<Request> requests_;
-  std::map<ApplicationId, PresentApplication> applications_;  // but for those that have ended
-  std::int32_t next_application_ = 0;
-  JobBoard jobs_;
-  std::atomic<std::uint64_t> ends_ = 0;         // of jobs, so far
-  std::atomic<bool> is_thread_wanted_ = false;  // a request has come that it has not taken
-  SpinBudget spin_of_thread_;                   // its own
-  int threads_looking_ = 0;                     // for the end of a job
-  SessionFailure failure_;
-  std::string given_up_;  // why the rest is not waited for
-  bool closing_ = false;
-  bool is_over_ = false;    // the thread does nothing more
-  LiveGpu* gpu_ = nullptr;  // while the thread has one
-  SessionRecord record_;
+  mutable std::mutex mutex_;         // of what follows, up to the record
+  std::condition_variable changed_;  // for all threads but the session's
+  RequestQueue<Request> requests_;
+  PresentApplications applications_;
+  JobEnds jobs_;
+  SessionLifecycle lifecycle_;
+  SessionRecord record_;  // the session's thread's, until it has ended
   SessionHistory history_;
-  std::mutex joining_;
-  std::atomic<std::thread::id> own_thread_;  // none when it has ended: others get its number
-  std::thread thread_;
+  SessionThread thread_;
 };
 
 }  // namespace gpushare

@@ -6,7 +6,7 @@
 #include <exception>
 #include <unordered_map>
 
-#include "core/session/job_board.hpp"
+#include "core/session/jobs/job_board.hpp"
 
 namespace gpushare {
 

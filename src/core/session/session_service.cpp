@@ -2,7 +2,7 @@
 #include "core/session/session_service.hpp"
 
 #include "core/model/job_names.hpp"
-#include "core/session/begun_jobs.hpp"
+#include "core/session/jobs/begun_jobs.hpp"
 
 namespace gpushare {
 namespace {
@@ -38,7 +38,7 @@ Session::Service::Service(Session& session, LiveGpu& gpu, std::unique_ptr<Policy
       world_(std::move(world)),
       policy_(std::move(policy)),
       recorder_(session.options_.keeps_record ? std::make_optional<TraceRecorder>() : std::nullopt),
-      watcher_(session.mutex_, session.changed_, session.ends_, session.jobs_, session.options_.listener),
+      watcher_(session.jobs_, session.options_.listener),
       history_(session.history_),
       run_(gpu, *policy_, std::move(work), observers(), recorder_ ? EndedWork::IsKept : EndedWork::IsForgotten,
            session.options_.ordering.get()) {
@@ -52,7 +52,6 @@ std::vector<RunObserver*> Session::Service::observers() {
 }
 
 void Session::Service::serve(Session& session) {
-  session.own_thread_ = std::this_thread::get_id();
   try {
     blamed_on(session.options_.policy_name, [&session] { serve_on_device(session); });
   } catch (SessionFailure& failure) {
@@ -117,21 +116,21 @@ void Session::Service::forget_ended() {
   const std::vector<ApplicationId> ended = run_.forget_ended();
   if (ended.empty()) return;
   const std::scoped_lock lock(session_.mutex_);
-  for (const ApplicationId id : ended) session_.applications_.erase(id);
+  for (const ApplicationId id : ended) session_.applications_.forget(id);
 }
 
 /// Does nothing where everything has ended.
 void Session::Service::give_up() {
   {
     const std::scoped_lock lock(session_.mutex_);
-    if (run_.is_idle() && session_.jobs_.unfinished() == 0) return;
+    if (run_.is_idle() && session_.jobs_.board().unfinished() == 0) return;
   }
   const BegunJobs before(run_, gpu_, watcher_);
   const std::vector<OperationId> running = before.on_device();
   const std::string names = joined(before.names(running));
   const bool has_stopped = gpu_.stop(patience_at_the_end);
   const BegunJobs after(run_, gpu_, watcher_);
-  const std::string& reason = session_.given_up_;
+  const std::string& reason = session_.lifecycle_.why_given_up();
   if (has_stopped) throw after.blame(running, reason + (names.empty() ? "" : "; still running: " + names));
   const std::vector<OperationId> left = after.on_device();
   const std::vector<OperationId>& endless = left.empty() ? running : left;
@@ -141,35 +140,19 @@ void Session::Service::give_up() {
 
 void Session::Service::require_progress() const {
   const std::scoped_lock lock(session_.mutex_);
-  const bool starves =
-      !run_.is_at_rest() && gpu_.is_idle() && !run_.wake_at() && session_.requests_.empty() && !session_.closing_;
+  const bool starves = !run_.is_at_rest() && gpu_.is_idle() && !run_.wake_at() && session_.requests_.is_empty() &&
+                       !session_.lifecycle_.is_closing();
   if (starves) throw PolicyError(run_.waiting());
-}
-
-/// Spins for a moment before it sleeps, where that has been worth it lately: an application that submits one launch
-/// after the other returns soon.
-void Session::Service::wait_for_requests(std::unique_lock<std::mutex>& lock) {
-  const auto is_wanted = [&] { return !session_.requests_.empty() || session_.closing_ || !run_.is_at_rest(); };
-  if (is_wanted()) return;
-  const auto start = std::chrono::steady_clock::now();
-  const auto until = start + session_.spin_of_thread_.begin_wait();
-  lock.unlock();
-  while (!session_.is_thread_wanted_.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) {
-    relax();
-  }
-  lock.lock();
-  session_.requested_.wait(lock, is_wanted);
-  session_.spin_of_thread_.end_wait(std::chrono::steady_clock::now() - start);
 }
 
 bool Session::Service::take_requests() {
   {
     std::unique_lock lock(session_.mutex_);
-    wait_for_requests(lock);
-    session_.is_thread_wanted_ = false;
-    const bool has_no_work = session_.requests_.empty() && run_.is_idle();
-    if (session_.closing_ && (!session_.given_up_.empty() || has_no_work)) return false;
-    std::swap(session_.requests_, requests_);
+    const SessionLifecycle& lifecycle = session_.lifecycle_;
+    session_.requests_.await(lock, [&] { return lifecycle.is_closing() || !run_.is_at_rest(); });
+    const bool has_no_work = session_.requests_.is_empty() && run_.is_idle();
+    if (lifecycle.gives_up() || (lifecycle.is_closing() && has_no_work)) return false;
+    session_.requests_.take(requests_);
   }
   for (Request& request : requests_) {
     std::visit([this](auto& each) { carry_out(each); }, request);

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "core/session/job_watcher.hpp"
+#include "core/session/jobs/job_watcher.hpp"
 #include "core/session/session.hpp"
 #include "core/trace/trace_recorder.hpp"
 
@@ -34,7 +34,6 @@ class Session::Service {
   void leave_record();
   /// False once the session closes and there is nothing left to do.
   bool take_requests();
-  void wait_for_requests(std::unique_lock<std::mutex>& lock);
   void carry_out(Application& application);
   void carry_out(SubmittedJob& job);
   void carry_out(const Release& release);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/simulation/copy_engine.hpp"
+#include "core/simulation/pending_events.hpp"
 
 namespace gpushare {
 
@@ -20,17 +21,17 @@ class SimulatedCopies {
   }
 
   /// Starts the next copy of a direction. Returns for how many nanoseconds it is busy, if it was not.
-  std::optional<double> start(Copy::Direction direction, Time now, std::vector<Event>& events) {
+  std::optional<double> start(Copy::Direction direction, Time now, PendingEvents& events) {
     SimulatedCopyEngine& engine = of(direction);
     if (!engine.can_start()) return std::nullopt;
     const CopyPiece& piece = engine.start(now);
-    if (piece.is_first()) events.push_back(event(EventKind::CopyStarted, piece, now, now));
+    if (piece.is_first()) events.add(event(EventKind::CopyStarted, piece, now, now));
     return std::max(engine.duration(), 1.0);  // event times are whole nanoseconds, and no copy takes none
   }
 
-  void end(Copy::Direction direction, Time now, std::vector<Event>& events) {
+  void end(Copy::Direction direction, Time now, PendingEvents& events) {
     const CopyPiece ended = of(direction).end();
-    if (ended.is_last) events.push_back(event(EventKind::CopyEnded, ended, of(direction).start_of(ended), now));
+    if (ended.is_last) events.add(event(EventKind::CopyEnded, ended, of(direction).start_of(ended), now));
   }
 
   /// Appends the copies that are under way.

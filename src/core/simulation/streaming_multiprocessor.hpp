@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/model/residency.hpp"
-#include "core/simulation/active_launch.hpp"
 #include "core/simulation/contention.hpp"
 #include "core/simulation/event_queue.hpp"
+#include "core/simulation/launches/active_launch.hpp"
 
 namespace gpushare {
 

@@ -65,7 +65,7 @@ std::unique_ptr<GpuLaunch> LaunchFactory::in_better_mode(const GpuLaunch& launch
   if (original != nullptr && !was_chosen && traits.has_worker) return make(launch.submission());
   const bool is_misplaced = was_chosen && original->wanted_sms() != sms;
   std::optional<OriginalSetup> setup;
-  if (!is_misplaced) setup = setup_for(traits, code, sms, launch.share().original_up_to(), resources_.mode_limits);
+  if (!is_misplaced) setup = setup_for(traits, code, sms, launch.share().original_up_to());
   if (setup.has_value() == was_chosen) return nullptr;
   if (was_chosen) return make(launch.submission());
   return std::make_unique<OriginalLaunch>(*this, launch.submission(), traits, code, *std::move(setup));
@@ -73,14 +73,16 @@ std::unique_ptr<GpuLaunch> LaunchFactory::in_better_mode(const GpuLaunch& launch
 
 std::optional<OriginalSetup> LaunchFactory::setup_for(const LaunchTraits& traits, const DeviceLaunch& code,
                                                       const std::optional<std::vector<SmId>>& sms,
-                                                      Duration original_up_to, const ModeLimits& limits) const {
+                                                      Duration original_up_to, bool is_behind_workers) const {
+  const ModeLimits& limits = resources_.mode_limits;
   const ModeChoice choice = choose_mode(resources_.history,
                                         {.kernel = traits.kernel,
                                          .has_worker = traits.has_worker,
                                          .blocks = traits.blocks,
                                          .max_residency = traits.max_residency,
                                          .sms = sms,
-                                         .original_up_to = original_up_to},
+                                         .original_up_to = original_up_to,
+                                         .is_behind_workers = is_behind_workers},
                                         limits);
   if (choice.mode == ExecutionMode::Worker || choice.longest == Duration{}) return std::nullopt;
   std::optional<OriginalSetup> setup;

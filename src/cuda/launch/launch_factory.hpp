@@ -29,7 +29,7 @@ class LaunchFactory final : public LaunchHardware {
   /// where workers suit it better, where its time is too long or not known, or where what it needs is not ready yet.
   std::optional<OriginalSetup> setup_for(const LaunchTraits& traits, const DeviceLaunch& code,
                                          const std::optional<std::vector<SmId>>& sms, Duration original_up_to,
-                                         const ModeLimits& limits) const;
+                                         bool is_behind_workers = false) const;
 
  private:
   GpuResources& resources_;

@@ -82,8 +82,7 @@ void OriginalLaunch::queue_successor(const Submission& next, Time /*now*/) {
   const auto* code = std::get_if<DeviceLaunch>(&factory_.operation_of(next));
   if (code == nullptr) return;
   const LaunchTraits next_traits = factory_.traits_of(next, *code);
-  auto setup =
-      factory_.setup_for(next_traits, *code, wanted_sms_, share_.original_up_to(), factory_.resources().mode_limits);
+  auto setup = factory_.setup_for(next_traits, *code, wanted_sms_, share_.original_up_to());
   if (!setup) return;
   auto launch = std::make_unique<OriginalLaunch>(factory_, next, next_traits, *code, *std::move(setup));
   launch->share_ = share_;

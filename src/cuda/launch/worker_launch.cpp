@@ -283,9 +283,7 @@ void WorkerLaunch::queue_successor(const Submission& next, Time now) {
   const LaunchTraits next_traits = factory_.traits_of(next, *code);
   if (!next_traits.has_worker) return;
   const auto sms = fully_shared_sms(share_.wanted(), traits().max_residency);
-  ModeLimits limits = factory_.resources().mode_limits;
-  limits.brief = Duration(-1);  // a brief one can wait behind workers, too
-  if (factory_.setup_for(next_traits, *code, sms, share_.original_up_to(), limits)) return;
+  if (factory_.setup_for(next_traits, *code, sms, share_.original_up_to(), true)) return;
   auto launch = std::make_unique<WorkerLaunch>(factory_, next, next_traits, *code);
   launch->start_behind(*this, now);
   if (launch->slot_) successor_ = std::move(launch);

@@ -2,8 +2,8 @@
 // A port server and clients of it in this process.
 #pragma once
 
-#include "daemon/client_port.hpp"
 #include "daemon/echo_sink.hpp"
+#include "daemon/port/client_port.hpp"
 #include "daemon/port_server.hpp"
 
 namespace gpushare::test {

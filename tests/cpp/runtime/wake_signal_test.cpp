@@ -30,13 +30,5 @@ TEST(WakeSignal, SleepEndsAtItsDeadline) {
   EXPECT_FALSE(signal.take());
 }
 
-TEST(WallClock, StartsWhenItIsFirstRead) {
-  const WallClock clock;
-  EXPECT_EQ(clock.elapsed(), Time{});
-  EXPECT_LE(clock.began(), WallClock::Clock::now());
-  const Time before = clock.elapsed();
-  EXPECT_LE(before, clock.elapsed());
-}
-
 }  // namespace
 }  // namespace gpushare

@@ -48,7 +48,9 @@ CUstream Gpu::add_stream(const std::shared_ptr<const Context>& context, unsigned
   auto made = std::make_unique<Stream>(Stream{.context = context,
                                               .priority = std::clamp(priority, Limits::most_urgent_priority, 0),
                                               .queue = free_queue(*context)});
-  auto* handle = reinterpret_cast<CUstream>(made.get());
+  // Ascending, not an address: streams advance in the order of their handles, which is then the same in every process.
+  const auto number = (static_cast<std::uintptr_t>(ordinal_) + 1) << 32 | ++streams_made_;
+  auto* handle = reinterpret_cast<CUstream>(number);
   streams_.emplace(handle, std::move(made));
   return handle;
 }

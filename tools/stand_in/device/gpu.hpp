@@ -107,6 +107,7 @@ class Gpu {
   std::shared_ptr<const Context> primary_;
   Multiprocessors sms_;
   std::map<CUstream, std::unique_ptr<Stream>> streams_;
+  std::uint32_t streams_made_ = 0;
   std::map<std::thread::id, std::unique_ptr<Stream>> of_threads_;
   std::unique_ptr<Stream> legacy_;
   std::uint64_t commands_put_ = 0;

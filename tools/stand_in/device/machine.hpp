@@ -2,7 +2,8 @@
 // All devices, and what they have in common: one address space, and the objects for which the driver has handles. One
 // thread does all that the devices do, and a host thread that calls the driver locks the machine meanwhile. So nothing
 // is done at the same time in here, whatever order things come in, and host and devices share no memory but what is
-// pinned.
+// pinned. In virtual time there is no such thread: each call of the driver has the devices do one step, which takes a
+// fixed time, so that what one host thread sees depends on its calls alone.
 #pragma once
 
 #include <atomic>
@@ -140,6 +141,7 @@ class Machine {
   bool advance();
   void read_clock();
 
+  const bool is_time_virtual_;
   std::vector<std::unique_ptr<Gpu>> gpus_;
   std::uint64_t now_ns_ = 0;
   std::mutex mutex_;

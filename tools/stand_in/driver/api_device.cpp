@@ -242,4 +242,11 @@ CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
   });
 }
 
+/// Not of CUDA. The moment of virtual time, in nanoseconds; to ask takes one of the devices' steps, as every call does.
+__attribute__((visibility("default"))) unsigned long long gpushare_stand_in_time_ns() {
+  Machine& all = machine();
+  const Machine::Lock lock(all);
+  return all.now_ns();
+}
+
 }  // extern "C"

@@ -37,7 +37,7 @@ ModeChoice choose_mode(const KernelHistory& history, const LaunchShare& launch, 
   choice.expected = *expected;
   if (history.is_mispredicted(launch.kernel)) return decide(ExecutionMode::Worker, Mispredicted);
   const bool begins_at_once = has_all_sms && launch.blocks <= places;
-  if (begins_at_once && *expected <= limits.brief)
+  if (begins_at_once && !launch.is_behind_workers && *expected <= limits.brief)
     return decide(ExecutionMode::Original, Brief, limits.brief_at_most());
   if (launch.original_up_to == Duration{} || *expected > launch.original_up_to)
     return decide(ExecutionMode::Worker, TooLong);

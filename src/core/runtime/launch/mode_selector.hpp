@@ -39,6 +39,7 @@ struct LaunchShare {
   int max_residency = 0;                        ///< blocks that an SM holds
   const std::optional<std::vector<SmId>>& sms;  ///< fully_shared_sms() of its quota
   Duration original_up_to{};                    ///< the policy does not need to stop it if it ends within this
+  bool is_behind_workers = false;               ///< it waits for workers of its application: a brief one can as workers
 };
 
 /// What does not depend on the launch.

@@ -7,28 +7,6 @@
 
 namespace gpushare {
 
-void ProbeCandidates::set_neighbours(std::vector<SmAllocation> neighbours) {
-  neighbours_ = std::move(neighbours);
-  std::ranges::reverse(neighbours_);
-}
-
-void ProbeCandidates::prefer(std::size_t kernel) {
-  std::ranges::stable_sort(neighbours_, {}, [kernel](const SmAllocation& each) { return blocks_in(each, kernel); });
-}
-
-void ProbeCandidates::drop_known_suggestions(const SampleHistory& history) {
-  std::erase_if(suggested_, [&history](const SmAllocation& each) { return history.knows(each); });
-}
-
-SmAllocation ProbeCandidates::take_next(bool may_suggestion_wait) {
-  const bool is_neighbour = suggested_.empty() || (may_suggestion_wait && has_neighbours());
-  std::vector<SmAllocation>& from = is_neighbour ? neighbours_ : suggested_;
-  const auto place = is_neighbour ? std::prev(from.end()) : from.begin();
-  SmAllocation next = std::move(*place);
-  from.erase(place);
-  return next;
-}
-
 OnlineTuner::OnlineTuner(SmAllocation start, std::vector<Contender> contenders, std::vector<double> rates_alone,
                          const Bounds& bounds, const ProbeOptions& options)
     : contenders_(std::move(contenders)),
@@ -38,56 +16,53 @@ OnlineTuner::OnlineTuner(SmAllocation start, std::vector<Contender> contenders, 
       phase_(options.loss > 0 ? Phase::Baseline : Phase::Done),
       best_(start),
       current_(std::move(start)),
-      window_(options.window) {
+      measurement_(options.window, options.settling) {
   if (phase_ != Phase::Done) enter_solo_or_baseline();
 }
 
 void OnlineTuner::begin(Time now) {
   if (is_experiment()) {
     const Duration longest_probe = (1 + Tuning::windows_if_unclear) * options_.window;
-    time_before_interruption_ += std::min(now - began_, longest_probe);
+    phase_time_.begin_again(now, longest_probe);
+  } else {
+    phase_time_.restart(now);
   }
-  began_ = now;
-  if (!is_experiment() || ++interruptions_ <= Tuning::most_interruptions) return restart_settling(now);
+  if (!is_experiment() || phase_time_.interrupt() <= Tuning::most_interruptions) return measurement_.restart(now);
   if (phase_ == Phase::Solo) return enter(Phase::Done, best_, now);
   reject_interrupted(now);
 }
 
 void OnlineTuner::pause(Time now) {
   if (phase_ != Phase::Probe) return;
-  if (++interruptions_ > Tuning::most_interruptions) return reject_interrupted(now);
+  if (phase_time_.interrupt() > Tuning::most_interruptions) return reject_interrupted(now);
   candidates_.suggest_next(current_);
-  rest_after_probe(time_in_probe(now), Tuning::loss_if_unknown, now);
+  rest_after_probe(phase_time_.lasted(now), Tuning::loss_if_unknown, now);
 }
 
 void OnlineTuner::reject_interrupted(Time now) {
   history_.reject(current_);
-  interruptions_ = 0;
-  rest_after_probe(time_in_probe(now), Tuning::loss_if_unknown, now);
-}
-
-void OnlineTuner::restart_settling(Time now) {
-  window_.close();
-  is_settling_ = true;
-  next_step_ = now + options_.settling + Duration(static_cast<Duration::rep>(block_time_));
+  phase_time_.forget_interruptions();
+  rest_after_probe(phase_time_.lasted(now), Tuning::loss_if_unknown, now);
 }
 
 std::optional<Time> OnlineTuner::wake_at() const {
   if (phase_ != Phase::Solo) return std::nullopt;
-  return std::max(next_step_, window_.is_open() ? window_.late_at() : began_ + window_.longest());
+  const MeasuringWindow& window = measurement_.window();
+  return std::max(measurement_.next_step(),
+                  window.is_open() ? window.late_at() : phase_time_.began() + window.longest());
 }
 
 bool OnlineTuner::step(Time now, std::span<const BlockProgress> progress, const Device& device) {
   if (is_idle(now)) return false;
   const SmAllocation before = current_;
-  if (!window_.is_open() && phase_ == Phase::Solo && now >= *wake_at()) {
+  const bool is_window_open = measurement_.window().is_open();
+  if (!is_window_open && phase_ == Phase::Solo && now >= *wake_at()) {
     enter(Phase::Done, best_, now);
-  } else if (!window_.is_open()) {
-    window_.open(now, progress);
-    next_step_ = now + options_.window;
+  } else if (!is_window_open) {
+    measurement_.open(now, progress);
   } else if (phase_ == Phase::Solo) {
     end_solo_window(now, progress);
-  } else if (is_settling_) {
+  } else if (measurement_.is_settling()) {
     end_settling(now, progress, device);
   } else {
     end_window(now, progress, device);
@@ -95,29 +70,22 @@ bool OnlineTuner::step(Time now, std::span<const BlockProgress> progress, const 
   return !same_allocation(before, current_);
 }
 
-double OnlineTuner::measured_rate(Time now, const BlockProgress& progress, std::size_t kernel) {
-  block_time_ = std::max(block_time_, window_.block_time(progress, kernel));
-  return window_.rate(now, progress, kernel, blocks_in(current_, kernel));
-}
-
 SpeedEstimate OnlineTuner::measured_speeds(Time now, std::span<const BlockProgress> progress) {
-  std::vector<double> speeds;
-  block_time_ = 0;
-  for (std::size_t kernel = 0; kernel < contenders_.size(); ++kernel) {
-    speeds.push_back(measured_rate(now, progress[kernel], kernel) / rates_alone_[kernel]);
-  }
+  std::vector<double> speeds = measurement_.rates(now, progress, current_);
+  for (std::size_t kernel = 0; kernel < speeds.size(); ++kernel) speeds[kernel] /= rates_alone_[kernel];
   return estimate_from(std::move(speeds), contenders_);
 }
 
 void OnlineTuner::end_solo_window(Time now, std::span<const BlockProgress> progress) {
-  if (window_.has_enough_of(solo_kernel_, now, progress)) {
-    rates_alone_[solo_kernel_] = measured_rate(now, progress[solo_kernel_], solo_kernel_);
+  const MeasuringWindow& window = measurement_.window();
+  if (window.has_enough_of(solo_kernel_, now, progress)) {
+    rates_alone_[solo_kernel_] = measurement_.rate(now, progress, solo_kernel_, current_);
     if (rates_alone_[solo_kernel_] <= 0) return enter(Phase::Done, best_, now);
     enter_solo_or_baseline();
-    interruptions_ = 0;
-    began_ = now;
-    restart_settling(now);
-  } else if (window_.shows_nothing_of(solo_kernel_, now, progress) || window_.takes_too_long(now)) {
+    phase_time_.forget_interruptions();
+    phase_time_.restart(now);
+    measurement_.restart(now);
+  } else if (window.shows_nothing_of(solo_kernel_, now, progress) || window.takes_too_long(now)) {
     enter(Phase::Done, best_, now);
   }
 }
@@ -140,31 +108,30 @@ void OnlineTuner::enter_solo_or_baseline() {
 }
 
 void OnlineTuner::end_settling(Time now, std::span<const BlockProgress> progress, const Device& device) {
-  const bool has_enough = window_.has_enough(now, progress);
-  if (!has_enough && !window_.takes_too_long(now)) return;
+  const bool has_enough = measurement_.window().has_enough(now, progress);
+  if (!has_enough && !measurement_.window().takes_too_long(now)) return;
   if (!has_enough && !has_best_in_force()) return reject_unmeasurable(now, device);
   if (phase_ == Phase::Probe) {
     SpeedEstimate seen = measured_speeds(now, progress);
     const double limit = measured_->keeps(bounds_) ? Tuning::hopeless : Tuning::hopeless_while_broken;
     if (is_worse_by(limit, seen)) return end_probe(std::move(seen), now, device);
   }
-  is_settling_ = false;
-  window_.open_next(now, progress);
-  next_step_ = now + options_.window;
-  if (has_best_in_force()) next_step_ = std::max(next_step_, rest_until_);
+  measurement_.end_settling(now, progress);
+  if (has_best_in_force()) measurement_.set_next_step(std::max(measurement_.next_step(), rest_until_));
 }
 
 void OnlineTuner::end_window(Time now, std::span<const BlockProgress> progress, const Device& device) {
-  if (!window_.has_enough(now, progress)) {
+  const MeasuringWindow& window = measurement_.window();
+  if (!window.has_enough(now, progress)) {
     if (has_best_in_force()) return probe_next(now);
-    if (window_.takes_too_long(now)) reject_unmeasurable(now, device);
+    if (window.takes_too_long(now)) reject_unmeasurable(now, device);
     return;
   }
   SpeedEstimate seen = measured_speeds(now, progress);
   if (has_best_in_force()) return end_rest(std::move(seen), now, device);
-  const Time latest = window_.opened() + Tuning::windows_if_unclear * options_.window;
+  const Time latest = window.opened() + Tuning::windows_if_unclear * options_.window;
   if (is_unclear(seen) && now < latest) {
-    next_step_ = latest;
+    measurement_.set_next_step(latest);
   } else {
     end_probe(std::move(seen), now, device);
   }
@@ -174,7 +141,7 @@ void OnlineTuner::end_window(Time now, std::span<const BlockProgress> progress, 
 void OnlineTuner::reject_unmeasurable(Time now, const Device& device) {
   if (phase_ != Phase::Probe) return enter(Phase::Done, best_, now);
   history_.reject(current_);
-  interruptions_ = 0;
+  phase_time_.forget_interruptions();
   if (!candidates_.has_neighbours()) find_candidates(device);
   rest_or_probe(Tuning::loss_if_unknown, now);
 }
@@ -198,7 +165,7 @@ bool OnlineTuner::is_unclear(const SpeedEstimate& seen) const {
 
 void OnlineTuner::end_probe(SpeedEstimate seen, Time now, const Device& device) {
   history_.add(current_, seen, seen.value(bounds_));
-  interruptions_ = 0;
+  phase_time_.forget_interruptions();
   const double lost = phase_ == Phase::Baseline ? 0 : lost_under(seen);
   if (phase_ == Phase::Baseline || !is_worse_by(-Tuning::gain_to_adopt, seen)) adopt(current_, std::move(seen));
   if (!candidates_.has_neighbours()) find_candidates(device);
@@ -219,7 +186,7 @@ void OnlineTuner::end_rest(SpeedEstimate seen, Time now, const Device& device) {
 void OnlineTuner::adopt(SmAllocation allocation, SpeedEstimate seen) {
   best_ = std::move(allocation);
   measured_ = std::move(seen);
-  candidates_.set_neighbours({});
+  candidates_.drop_neighbours();
 }
 
 void OnlineTuner::suggest(SmAllocation allocation, Time now) {
@@ -229,35 +196,25 @@ void OnlineTuner::suggest(SmAllocation allocation, Time now) {
   if (!has_best_in_force()) return;
   phase_ = Phase::Rest;
   rest_until_ = now;
-  if (window_.is_open()) next_step_ = now;
+  if (measurement_.window().is_open()) measurement_.set_next_step(now);
 }
 
 /// On the other hill, too, once there is nothing left on this one.
 void OnlineTuner::find_candidates(const Device& device) {
   if (measured_->min_speed_ratio < 1 && measured_->min_speed_ratio > Tuning::nearly_kept) {
-    step_size_ = Tuning::smallest_step;
+    candidates_.set_step_size(Tuning::smallest_step);
   }
-  std::vector<SmAllocation> found = unknown_neighbours(device, best_, step_size_);
+  candidates_.find_neighbours(device, contenders_, best_, history_);
   const AllocationSamples* other = history_.best_of([this](const SmAllocation& each) {
     return (each.size() > 1) != (best_.size() > 1) && !is_serial(each, contenders_);
   });
   const double least = history_.value_of(best_) - Tuning::nearly_as_good * measured_->throughput;
-  if (found.empty() && other != nullptr && other->value() >= least) {
-    double step_size = Tuning::largest_step;
-    found = unknown_neighbours(device, other->allocation, step_size);
+  if (!candidates_.has_neighbours() && other != nullptr && other->value() >= least) {
+    candidates_.set_step_size(Tuning::largest_step);
+    candidates_.find_neighbours(device, contenders_, other->allocation, history_);
+    candidates_.set_step_size(Tuning::smallest_step);  // as it was, where the best one has no more neighbours
   }
-  candidates_.set_neighbours(std::move(found));
   if (!measured_->keeps(bounds_)) candidates_.prefer(furthest_below_min_speed(*measured_, contenders_));
-}
-
-/// With the largest step size that has any; the step size is left there.
-std::vector<SmAllocation> OnlineTuner::unknown_neighbours(const Device& device, const SmAllocation& allocation,
-                                                          double& step_size) const {
-  for (;; step_size /= 2) {
-    std::vector<SmAllocation> found = neighbours_of(device, contenders_, allocation, step_size);
-    std::erase_if(found, [this](const SmAllocation& each) { return history_.knows(each); });
-    if (!found.empty() || step_size <= Tuning::smallest_step) return found;
-  }
 }
 
 // Earlier samples were valued by another minimum speed.
@@ -268,9 +225,9 @@ void OnlineTuner::require(std::size_t kernel, double min_speed, Time now, const 
   measured_ = estimate_from(measured_->speeds, contenders_);
   history_.clear();
   history_.add(best_, *measured_, measured_->value(bounds_));
-  step_size_ = Tuning::largest_step;
+  candidates_.set_step_size(Tuning::largest_step);
   find_candidates(device);
-  began_ = now;  // no probe has just ended
+  phase_time_.restart(now);  // no probe has just ended
   rest_or_probe(0, now);
 }
 
@@ -278,7 +235,7 @@ void OnlineTuner::require(std::size_t kernel, double min_speed, Time now, const 
 void OnlineTuner::rest_or_probe(double lost, Time now) {
   if (candidates_.empty()) return enter(Phase::Done, best_, now);
   if (!measured_->keeps(bounds_)) return probe_next(now);
-  rest_after_probe(time_in_probe(now), lost, now);
+  rest_after_probe(phase_time_.lasted(now), lost, now);
 }
 
 /// Twice during a probe quotas change, which costs the settling time at most.
@@ -313,11 +270,10 @@ bool OnlineTuner::may_wait(const SmAllocation& suggestion) const {
 
 void OnlineTuner::enter(Phase phase, SmAllocation allocation, Time now) {
   phase_ = phase;
-  began_ = now;
-  time_before_interruption_ = {};
+  phase_time_.begin(now);
   current_ = std::move(allocation);
   if (phase_ == Phase::Done) rest_until_ = now + Tuning::windows_between_checks * options_.window;
-  restart_settling(now);
+  measurement_.restart(now);
 }
 
 }  // namespace gpushare

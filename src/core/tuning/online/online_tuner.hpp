@@ -33,8 +33,9 @@
 #include <span>
 #include <vector>
 
-#include "core/tuning/allocation/neighbours.hpp"
-#include "core/tuning/online/measuring_window.hpp"
+#include "core/tuning/online/allocation_measurement.hpp"
+#include "core/tuning/online/phase_time.hpp"
+#include "core/tuning/online/probe_candidates.hpp"
 #include "core/tuning/online/sample_history.hpp"
 #include "core/tuning/tuning.hpp"
 
@@ -44,31 +45,6 @@ struct ProbeOptions {
   double loss = 0;    ///< share of the throughput that probes may cost, at most; 0: nothing is probed
   Duration window{};  ///< of one measurement, at least
   Duration settling = CoRunTuning{}.allocation_settling;
-};
-
-/// The allocations that are to be probed.
-class ProbeCandidates {
- public:
-  /// Suggestions go before neighbours, in order.
-  void suggest(SmAllocation allocation) { suggested_.push_back(std::move(allocation)); }
-  void suggest_next(const SmAllocation& allocation) { suggested_.insert(suggested_.begin(), allocation); }
-
-  bool has_neighbours() const { return !neighbours_.empty(); }
-  /// In the order in which they are to be probed.
-  void set_neighbours(std::vector<SmAllocation> neighbours);
-  /// Allocations in which this kernel has most blocks come first.
-  void prefer(std::size_t kernel);
-
-  bool empty() const { return suggested_.empty() && neighbours_.empty(); }
-  void drop_known_suggestions(const SampleHistory& history);
-  /// nullptr where there is none.
-  const SmAllocation* next_suggestion() const { return suggested_.empty() ? nullptr : &suggested_.front(); }
-  /// The next suggestion; without one, or where it may wait and there is a neighbour, that.
-  SmAllocation take_next(bool may_suggestion_wait);
-
- private:
-  std::vector<SmAllocation> suggested_;   // the next one first
-  std::vector<SmAllocation> neighbours_;  // the next one last
 };
 
 class OnlineTuner {
@@ -97,7 +73,7 @@ class OnlineTuner {
   void suggest(SmAllocation allocation, Time now);
 
   /// Is there nothing to be measured now?
-  bool is_idle(Time now) const { return (phase_ == Phase::Done && !is_measuring()) || now < next_step_; }
+  bool is_idle(Time now) const { return (phase_ == Phase::Done && !is_measuring()) || now < measurement_.next_step(); }
   /// When to call step() though no block may have ended: while one kernel has the whole GPU, none of the others does.
   std::optional<Time> wake_at() const;
   /// `progress`: of all kernels up to now. Has current() changed? Then begin() has been done.
@@ -109,10 +85,8 @@ class OnlineTuner {
   bool is_measuring() const { return measured_ && options_.loss > 0; }
   bool has_best_in_force() const { return phase_ == Phase::Rest || phase_ == Phase::Done; }
   bool is_experiment() const { return phase_ == Phase::Probe || phase_ == Phase::Solo; }
-  Duration time_in_probe(Time now) const { return now - began_ + time_before_interruption_; }
 
   // Measurements.
-  double measured_rate(Time now, const BlockProgress& progress, std::size_t kernel);
   SpeedEstimate measured_speeds(Time now, std::span<const BlockProgress> progress);
   bool is_worse_by(double share, const SpeedEstimate& seen) const;
   double lost_under(const SpeedEstimate& seen) const;
@@ -131,8 +105,6 @@ class OnlineTuner {
   void reject_interrupted(Time now);
   void reject_unmeasurable(Time now, const Device& device);
   void find_candidates(const Device& device);
-  std::vector<SmAllocation> unknown_neighbours(const Device& device, const SmAllocation& allocation,
-                                               double& step_size) const;
 
   // Transitions.
   void enter_solo_or_baseline();
@@ -141,7 +113,6 @@ class OnlineTuner {
   void rest_briefly(Time now);
   void probe_next(Time now);
   void enter(Phase phase, SmAllocation allocation, Time now);
-  void restart_settling(Time now);
 
   std::vector<Contender> contenders_;
   std::vector<double> rates_alone_;
@@ -153,17 +124,10 @@ class OnlineTuner {
   std::optional<SpeedEstimate> measured_;
   ProbeCandidates candidates_;
   SampleHistory history_;
-  MeasuringWindow window_;
-  double step_size_ = Tuning::largest_step;
+  AllocationMeasurement measurement_;
+  PhaseTime phase_time_;
   std::size_t solo_kernel_ = 0;
-  bool is_settling_ = true;  // the first window of this phase is not over
-  int interruptions_ = 0;    // of the present probe, pauses included
-  Time began_{};             // the phase, or its latest interruption
-  /// How long the present probe had lasted, at most: how long an application was away is not known.
-  Duration time_before_interruption_{};
-  Time next_step_{};  // when a window may begin or end
   Time rest_until_{};
-  double block_time_ = 0;  // of the slowest kernel, as seen last: blocks of the old allocation stay for so long
 };
 
 }  // namespace gpushare

@@ -28,7 +28,8 @@ class ModeSelector : public testing::Test {
                         .blocks = blocks,
                         .max_residency = 4,
                         .sms = sms,
-                        .original_up_to = original_up_to},
+                        .original_up_to = original_up_to,
+                        .is_behind_workers = is_behind_workers},
                        limits);
   }
 
@@ -37,6 +38,7 @@ class ModeSelector : public testing::Test {
   std::int64_t blocks = 160;
   std::optional<std::vector<SmId>> sms = std::vector{SmId{0}, SmId{1}, SmId{2}, SmId{3}};
   Duration original_up_to{1'000'000};
+  bool is_behind_workers = false;
   ModeLimits limits{.sms = 4, .brief = Duration(30'000)};
 };
 
@@ -84,6 +86,19 @@ TEST_F(ModeSelector, BlocksThatAllBeginAtOnceAndAreShortAreBrief) {
   sms = {SmId{0}, SmId{1}, SmId{2}, SmId{3}};
   history.set_block_time(kernel, limits.brief + Duration(1));
   EXPECT_EQ(choose().reason, TooLong);
+}
+
+TEST_F(ModeSelector, BriefSuccessorWaitsAsWorkersUnlessItsOriginalIsFaster) {
+  know_block_time();
+  blocks = 16;
+  is_behind_workers = true;
+  original_up_to = {};
+  EXPECT_EQ(choose().mode, ExecutionMode::Worker);
+  EXPECT_EQ(choose().reason, TooLong);
+  original_up_to = 2 * block;
+  know_both_modes(Duration(100), Duration(50), 4);
+  EXPECT_EQ(choose().reason, ShortAndNotSlower);
+  EXPECT_EQ(choose().longest, original_up_to);
 }
 
 TEST_F(ModeSelector, MispredictedKernelIsPreemptible) {

@@ -84,6 +84,7 @@ __all__: list[str] = [
     "ProgramTotals",
     "Programs",
     "ProtocolViolation",
+    "Reach",
     "Refusal",
     "ReleaseQueue",
     "RememberingDrain",
@@ -101,6 +102,7 @@ __all__: list[str] = [
     "SimpleSlicing",
     "SimulatedClock",
     "SmCapacity",
+    "SpreadJob",
     "State",
     "TURNAROUND_BOUNDS_NS",
     "Trace",
@@ -130,6 +132,7 @@ __all__: list[str] = [
     "is_memory_bound_by_scaling",
     "kernel_signatures",
     "kernel_states",
+    "let_access",
     "linear_regression_runtime",
     "make_preemptible",
     "max_residency",
@@ -1162,6 +1165,41 @@ class ModuleVariable:
         Of an element, as PTX has it.
         """
 
+class Reach:
+    """
+    Where the workers of one launch run.
+
+    Members:
+
+      ONE_DEVICE
+
+      SEVERAL_DEVICES : They claim from one counter.
+    """
+
+    ONE_DEVICE: typing.ClassVar[Reach]
+    SEVERAL_DEVICES: typing.ClassVar[Reach]
+    __members__: typing.ClassVar[dict[str, Reach]]
+    @typing.overload
+    def __eq__(self, other: Reach) -> bool: ...
+    @typing.overload
+    def __eq__(self, other: typing.Any) -> bool: ...
+    def __getstate__(self) -> int: ...
+    def __hash__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __int__(self) -> int: ...
+    @typing.overload
+    def __ne__(self, other: Reach) -> bool: ...
+    @typing.overload
+    def __ne__(self, other: typing.Any) -> bool: ...
+    def __repr__(self) -> str: ...
+    def __setstate__(self, state: typing.SupportsInt | typing.SupportsIndex) -> None: ...
+    def __str__(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def value(self) -> int: ...
+
 class Compilation:
     """
     What NVRTC made of a source.
@@ -1665,6 +1703,48 @@ class CoreSession:
         Withdraws the application: its jobs are cancelled.
         """
 
+class SpreadJob:
+    """
+    A launch whose blocks run on several devices of a session.
+    """
+    def __init__(self, home: CudaDevice, blocks: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        The counter of its blocks is in memory of `home`.
+        """
+    def add_place(
+        self,
+        device: typing.SupportsInt | typing.SupportsIndex,
+        session: CoreSession,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        launch: Launch,
+        program: CudaProgram,
+    ) -> None:
+        """
+        What it is on a device: a launch of this application there.
+        """
+    def has_place(self, device: typing.SupportsInt | typing.SupportsIndex) -> bool: ...
+    def move(self, devices: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> bool:
+        """
+        It runs on these devices from now on; False: it has ended.
+        """
+    def submit(
+        self,
+        home: typing.SupportsInt | typing.SupportsIndex,
+        session: CoreSession,
+        application: typing.SupportsInt | typing.SupportsIndex,
+        launch: Launch,
+        program: CudaProgram,
+        devices: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
+        is_held: bool,
+    ) -> int:
+        """
+        Submits its first part to the application on `home`, with whose turn it runs on these devices; returns the number of the job there.
+        """
+    def wait(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
+        """
+        Has it ended within this time?
+        """
+
 class HeldJobs:
     """
     Jobs of a session that wait for something outside of it.
@@ -1681,6 +1761,10 @@ class HeldJobs:
     ) -> None:
         """
         One of them is the event, which must not be destroyed before it has happened.
+        """
+    def after_spread(self, job: typing.SupportsInt | typing.SupportsIndex, other: SpreadJob) -> None:
+        """
+        One of them is the end of a job on several devices.
         """
     def after_stream(
         self, job: typing.SupportsInt | typing.SupportsIndex, stream: typing.SupportsInt | typing.SupportsIndex
@@ -2815,11 +2899,16 @@ def kernel_states(trace: Trace, workload: CoreWorkload) -> dict:
     Columns application, operation, state, begin_ns, end_ns; one row per state that a launch was in.
     """
 
+def let_access(home: CudaDevice, peer: CudaDevice) -> None:
+    """
+    Kernels on `peer` may use the memory of `home`. Throws InvalidInput where the two have no link with atomics.
+    """
+
 def linear_regression_runtime(
     ends_ns: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
     blocks: typing.SupportsInt | typing.SupportsIndex,
 ) -> int | None: ...
-def make_preemptible(ptx: str, entries: collections.abc.Sequence[str] = []) -> Transformed: ...
+def make_preemptible(ptx: str, entries: collections.abc.Sequence[str] = [], reach: Reach = ...) -> Transformed: ...
 def max_residency(device: Device, kernel: KernelModel) -> int: ...
 def merged_past(
     parts: collections.abc.Sequence[SessionPast],

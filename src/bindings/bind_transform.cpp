@@ -87,8 +87,12 @@ void bind_transform(py::module_& module) {
              py::call_guard<py::gil_scoped_release>(), "Those of the module that its kernels mention.");
   module.def("called_functions", &ptx::called_functions, py::arg("ptx"), py::arg("entry"),
              py::call_guard<py::gil_scoped_release>(), "Names of those that a kernel may call, directly or not.");
+  py::enum_<ptx::Reach>(module, "Reach", "Where the workers of one launch run.")
+      .value("ONE_DEVICE", ptx::Reach::OneDevice)
+      .value("SEVERAL_DEVICES", ptx::Reach::SeveralDevices, "They claim from one counter.");
   module.def("make_preemptible", &ptx::make_preemptible, py::arg("ptx"),
-             py::arg("entries") = std::vector<std::string>{}, py::call_guard<py::gil_scoped_release>());
+             py::arg("entries") = std::vector<std::string>{}, py::arg("reach") = ptx::Reach::OneDevice,
+             py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace gpushare::bindings

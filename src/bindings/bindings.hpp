@@ -31,6 +31,7 @@ void bind_session(py::module_& module);
 void bind_held_jobs(py::module_& module);
 void bind_session_history(py::module_& module);
 void bind_session_devices(py::module_& module);
+void bind_spread(py::module_& module);
 void bind_profile(py::module_& module);
 void bind_calibration(py::module_& module);
 void bind_slate(py::module_& module);

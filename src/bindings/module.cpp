@@ -23,6 +23,7 @@ PYBIND11_MODULE(_core, module) {
   bind_dlpack(module);
   bind_cuda_run(module);
   bind_session(module);
+  bind_spread(module);
   bind_held_jobs(module);
   bind_session_history(module);
   bind_session_devices(module);

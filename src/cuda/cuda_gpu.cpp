@@ -20,7 +20,7 @@ CudaGpu::CudaGpu(GpuResources& resources, const Program& program, WallClock cloc
       in_use_(resources.in_use, std::try_to_lock),
       current_(*resources.context),
       clock_(clock),
-      factory_(resources, program),
+      factory_(resources, program, [this] { wakes_.wake(); }),
       events_(resources.device.runtime),
       polls_(resources.device.runtime),
       launches_(factory_, resources.context->drain_requests(), events_, polls_),
@@ -33,7 +33,9 @@ CudaGpu::CudaGpu(GpuResources& resources, const Program& program, WallClock cloc
 // reported with this time.
 Time CudaGpu::now() const { return events_.advance_to(clock_.elapsed()); }
 
-bool CudaGpu::is_idle() const {
+bool CudaGpu::is_idle() const { return has_nothing_to_do() && !launches_.waits_for_devices(); }
+
+bool CudaGpu::has_nothing_to_do() const {
   return events_.empty() && to_device_.empty() && to_host_.empty() && launches_.is_idle(clock_.elapsed());
 }
 
@@ -74,10 +76,10 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
       return std::nullopt;
     }
     if (wakes_.take()) return std::nullopt;
-    if (!events_.empty() || !is_idle()) continue;
-    if (!deadline) return std::nullopt;
+    if (!events_.empty() || !has_nothing_to_do()) continue;
+    if (!deadline && !launches_.waits_for_devices()) return std::nullopt;
     launches_.leave_use();
-    sleep_until(*deadline);
+    sleep_until(deadline.value_or(time + heartbeat_interval));
   }
 }
 

@@ -61,6 +61,7 @@ class CudaGpu final : public LiveGpu {
   void sleep_until(Time deadline);
   bool becomes_empty_within(Duration patience);
   bool is_busy() const;
+  bool has_nothing_to_do() const;
 
   GpuResources& resources_;
   const std::unique_lock<std::mutex> in_use_;

@@ -8,5 +8,6 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // tests that lose the GPU do so in processes of their own
   setenv("GPUSHARE_LIBCUDA", STAND_IN_GPU, 0);
+  setenv("GPUSHARE_STAND_IN_DEVICES", "2", 0);
   return RUN_ALL_TESTS();
 }

@@ -8,6 +8,7 @@
 #include "bindings/cuda/cuda_views.hpp"
 #include "bindings/without_gil.hpp"
 #include "core/session/jobs/held_jobs.hpp"
+#include "core/session/spread/spread_job.hpp"
 #include "cuda/driver/event_waits.hpp"
 
 namespace gpushare::bindings {
@@ -34,14 +35,29 @@ void after_event(WaitingJobs& self, JobId job, std::uintptr_t event) {
   self.events.value().after_event(reinterpret_cast<CUevent>(event), self.ending_one_of(job));
 }
 
+/// The other job may end after the session has been closed.
+void after_spread(const std::shared_ptr<WaitingJobs>& self, JobId job, SpreadJob& other) {
+  other.when_ended([waiting = std::weak_ptr(self), job](const std::string& failure) {
+    if (const auto there = waiting.lock()) there->jobs.happened(job, failure);
+  });
+}
+
+std::shared_ptr<WaitingJobs> without_gil(std::unique_ptr<WaitingJobs> jobs) {
+  return {jobs.release(), WithoutGil<WaitingJobs>{}};
+}
+
 }  // namespace
 
 void bind_held_jobs(py::module_& module) {
   constexpr py::call_guard<py::gil_scoped_release> no_gil;
-  py::class_<WaitingJobs, std::unique_ptr<WaitingJobs, WithoutGil<WaitingJobs>>>(
-      module, "HeldJobs", "Jobs of a session that wait for something outside of it.")
-      .def(py::init<Session&>(), py::arg("session"), py::keep_alive<1, 2>(), "None waits for streams or events.")
-      .def(py::init<Session&, const CudaDevice&>(), py::arg("session"), py::arg("device"), py::keep_alive<1, 2>())
+  py::class_<WaitingJobs, std::shared_ptr<WaitingJobs>>(module, "HeldJobs",
+                                                        "Jobs of a session that wait for something outside of it.")
+      .def(py::init([](Session& session) { return without_gil(std::make_unique<WaitingJobs>(session)); }),
+           py::arg("session"), py::keep_alive<1, 2>(), "None waits for streams or events.")
+      .def(py::init([](Session& session, const CudaDevice& device) {
+             return without_gil(std::make_unique<WaitingJobs>(session, device));
+           }),
+           py::arg("session"), py::arg("device"), py::keep_alive<1, 2>())
       .def(
           "hold", [](WaitingJobs& self, JobId job, int things) { self.jobs.hold(job, things); }, py::arg("job"),
           py::arg("things"), no_gil, "The job was submitted as held, and waits for so many things.")
@@ -53,6 +69,8 @@ void bind_held_jobs(py::module_& module) {
           "failed", [](const WaitingJobs& self) { return self.jobs.failed(); }, "Numbers of those that never begin.")
       .def("after_stream", &after_stream, py::arg("job"), py::arg("stream"), no_gil,
            "One of them is the end of the work that is in the stream now.")
+      .def("after_spread", &after_spread, py::arg("job"), py::arg("other"), no_gil,
+           "One of them is the end of a job on several devices.")
       .def("after_event", &after_event, py::arg("job"), py::arg("event"), no_gil,
            "One of them is the event, which must not be destroyed before it has happened.");
 }

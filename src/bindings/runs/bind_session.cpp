@@ -7,6 +7,7 @@
 #include "bindings/runs/policy_maker.hpp"
 #include "bindings/runs/run_record.hpp"
 #include "bindings/runs/session_ordering.hpp"
+#include "bindings/runs/wait_in_pieces.hpp"
 #include "bindings/without_gil.hpp"
 #include "core/policies/registry.hpp"
 #include "core/session/realtime_simulated_gpu.hpp"
@@ -49,26 +50,6 @@ SessionPtr open_session(LiveDevice device, const py::object& policy, bool keeps_
                          .policy_name = name_to_blame(policy)};
   const py::gil_scoped_release no_gil;
   return {new Session(std::move(device), make_policy, std::move(options)), WithoutGil<Session>{}};
-}
-
-Duration seconds(double count) { return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(count)); }
-
-/// Waits in pieces, so that Ctrl-C takes effect.
-template <typename HasEnded>
-bool wait_in_pieces(double timeout_s, HasEnded has_ended_within) {
-  constexpr Duration piece(50'000'000);
-  Duration left = seconds(timeout_s);
-  while (true) {
-    bool ended = false;
-    {
-      const py::gil_scoped_release no_gil;
-      ended = has_ended_within(std::min(left, piece));
-    }
-    if (ended) return true;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    left -= piece;
-    if (left <= Duration{}) return false;
-  }
 }
 
 bool wait(Session& session, JobId job, double timeout_s) {

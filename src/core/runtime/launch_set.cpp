@@ -82,19 +82,20 @@ void LaunchSet::choose_modes() {
 }
 
 // The launch runs in its original form: SMs are reserved for it, so the places of its blocks need not be polled. One
-// that was queued behind another has begun, perhaps as workers, and continues.
+// that was queued behind another has begun, perhaps as workers, and continues; and so does a part of a grid.
 void LaunchSet::admit(OperationId operation, Time now) {
   const auto is_it = [operation](const auto& each) { return each->id() == operation; };
   const auto launch = std::find_if(launches_.rbegin(), launches_.rend(), is_it);
   GPUSHARE_EXPECT(launch != launches_.rend(), "what is admitted has been submitted");
   const bool has_begun = (*launch)->has_begun();
-  if (!has_begun) {
+  const bool stays = has_begun || (*launch)->traits().part != nullptr;
+  if (!stays) {
     *launch = hardware_.make_on_reserved_sms(**launch);
     (*launch)->submitted(now);
   }
   (*launch)->set_share({.quota = Quota::everywhere((*launch)->traits().max_residency)}, before_all);
-  bypass_.admit(operation, !has_begun, now);
-  if (has_begun) {
+  bypass_.admit(operation, !stays, now);
+  if (stays) {
     plan_is_due_ = true;
     return;
   }
@@ -159,6 +160,11 @@ void LaunchSet::collect(Time now) {
     if (launch->mode() == ExecutionMode::Worker) polls_.soon();
   }
   if (any) report_ends(now);
+  const auto must_leave = [](const auto& launch) { return launch->must_leave(); };
+  for (auto leaving = std::ranges::find_if(launches_, must_leave); leaving != launches_.end();
+       leaving = std::ranges::find_if(launches_, must_leave)) {
+    withdraw((*leaving)->id(), now);
+  }
 }
 
 void LaunchSet::observe(Time now) {
@@ -202,7 +208,7 @@ void LaunchSet::report_ends(Time now) {
 /// The time of a launch in a row is valid where no other launch was on its SMs, and where it did not run in its
 /// original form only because it is short.
 void LaunchSet::learn_time_of(const GpuLaunch& launch) {
-  if (launch.is_brief() || !launch.traits().has_worker) return;
+  if (launch.is_brief() || !launch.traits().has_worker || launch.traits().part != nullptr) return;
   const auto sms = fully_shared_sms(launch.share().wanted(), launch.traits().max_residency);
   if (!sms) return;
   const auto has_some = [&](const GpuLaunch& other) {
@@ -302,6 +308,10 @@ PollNeed LaunchSet::poll_need() const {
   return {.any_unsettled = any_unsettled,
           .any_running = any_unsettled || std::ranges::any_of(launches_, is_running),
           .events_wait = !events_.empty()};
+}
+
+bool LaunchSet::waits_for_devices() const {
+  return std::ranges::any_of(launches_, [](const auto& launch) { return launch->traits().part != nullptr; });
 }
 
 bool LaunchSet::is_idle(Time now) const {

@@ -75,6 +75,8 @@ class LaunchSet {
   PollNeed poll_need() const;
   bool reserves_place_for_poll() const { return arbiter_.reserves_place_for_poll(); }
   bool is_idle(Time now) const;
+  /// May another device end one of its launches?
+  bool waits_for_devices() const;
 
   /// Everything leaves, for good.
   void stop(Time now);

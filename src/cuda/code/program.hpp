@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/engine/gpu.hpp"
+#include "core/runtime/launch/shared_grid.hpp"
 #include "cuda/code/kernel_code.hpp"
 
 namespace gpushare::cuda {
@@ -23,6 +24,7 @@ struct DeviceLaunch {
   Extent block{1, 1, 1};
   unsigned shared_bytes = 0;                        ///< dynamic
   std::vector<std::vector<std::byte>> arguments{};  ///< one per parameter of the original
+  std::shared_ptr<GridPart> part{};                 ///< where it is one of a grid of several devices
 
   /// Has the kernel a worker for such a block, which obeys quotas? Workers number their tasks with 31 bits.
   bool has_worker() const {

@@ -21,6 +21,8 @@ namespace gpushare::cuda {
   F(cuDeviceTotalMem)                            \
   F(cuDeviceGetUuid)                             \
   F(cuDeviceGetDefaultMemPool)                   \
+  F(cuDeviceCanAccessPeer)                       \
+  F(cuDeviceGetP2PAttribute)                     \
   F(cuDevicePrimaryCtxRetain)                    \
   F(cuDevicePrimaryCtxRelease)                   \
   F(cuCtxPushCurrent)                            \
@@ -37,6 +39,7 @@ namespace gpushare::cuda {
   F(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   F(cuLaunchKernel)                              \
   F(cuMemPoolSetAttribute)                       \
+  F(cuMemPoolSetAccess)                          \
   F(cuMemPoolTrimTo)                             \
   F(cuMemAllocAsync)                             \
   F(cuMemFreeAsync)                              \

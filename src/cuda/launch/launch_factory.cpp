@@ -33,7 +33,8 @@ LaunchTraits LaunchFactory::traits_of(const Submission& submission, const Device
           .blocks = count(code.grid),
           .block = footprint(device(), needs),
           .max_residency = max_residency(device(), needs),
-          .split = shared_memory_split(device(), needs)};
+          .split = shared_memory_split(device(), needs),
+          .part = code.part.get()};
 }
 
 std::unique_ptr<GpuLaunch> LaunchFactory::make(const Submission& submission) {
@@ -74,6 +75,7 @@ std::unique_ptr<GpuLaunch> LaunchFactory::in_better_mode(const GpuLaunch& launch
 std::optional<OriginalSetup> LaunchFactory::setup_for(const LaunchTraits& traits, const DeviceLaunch& code,
                                                       const std::optional<std::vector<SmId>>& sms,
                                                       Duration original_up_to, bool is_behind_workers) const {
+  if (traits.part != nullptr) return std::nullopt;
   const ModeLimits& limits = resources_.mode_limits;
   const ModeChoice choice = choose_mode(resources_.history,
                                         {.kernel = traits.kernel,

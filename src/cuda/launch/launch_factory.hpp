@@ -2,6 +2,9 @@
 // Makes launches in the mode that suits them.
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include "core/runtime/launch_set.hpp"
 #include "cuda/code/program.hpp"
 #include "cuda/launch/gpu_resources.hpp"
@@ -11,7 +14,10 @@ namespace gpushare::cuda {
 
 class LaunchFactory final : public LaunchHardware {
  public:
-  LaunchFactory(GpuResources& resources, const Program& program) : resources_(resources), program_(program) {}
+  /// `wake`: the thread that schedules, from any thread.
+  LaunchFactory(
+      GpuResources& resources, const Program& program, std::function<void()> wake = [] {})
+      : resources_(resources), program_(program), wake_(std::move(wake)) {}
 
   const Device& device() const override { return resources_.device; }
   KernelHistory& history() override { return resources_.history; }
@@ -23,6 +29,7 @@ class LaunchFactory final : public LaunchHardware {
   std::unique_ptr<GpuLaunch> in_better_mode(const GpuLaunch& launch) override;
 
   GpuResources& resources() const { return resources_; }
+  const std::function<void()>& wake() const { return wake_; }
   const DeviceOperation& operation_of(const Submission& submission) const;
   LaunchTraits traits_of(const Submission& submission, const DeviceLaunch& code) const;
   /// How a launch would run in its original form with such a share, within a time that is known beforehand. Nothing
@@ -34,6 +41,7 @@ class LaunchFactory final : public LaunchHardware {
  private:
   GpuResources& resources_;
   const Program& program_;
+  std::function<void()> wake_;
 };
 
 }  // namespace gpushare::cuda

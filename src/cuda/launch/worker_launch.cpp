@@ -28,6 +28,7 @@ WorkerLaunch::WorkerLaunch(LaunchFactory& factory, const Submission& submission,
 }
 
 WorkerLaunch::~WorkerLaunch() {
+  if (part() != nullptr) part()->drop();
   if (slot_) tables().give_back(*slot_);
 }
 
@@ -36,7 +37,7 @@ ResidencyRequest WorkerLaunch::request() const {
   return {.block = traits().block,
           .wanted = share_.wanted(),
           .present = {present.begin(), present.end()},
-          .unclaimed = progress_.unclaimed(),
+          .unclaimed = unclaimed(),
           .split = traits().split,
           .leaves_soon = leaves_soon()};
 }
@@ -51,7 +52,7 @@ bool WorkerLaunch::leaves_soon() const {
 // would need a poll, as workers might have left.
 void WorkerLaunch::grant(const ResidencyGrant& grant, Time now) {
   top_up_.granted(grant.open_sms);
-  end_if_over();
+  if (is_withdrawn_) end_if_over();
   if (std::ranges::equal(grant.workers, orders_, {}, {}, &WorkerOrder::quota)) return;
   if (some_notice(grant.workers) || (successor_ && worker_successor()->some_notice(grant.workers))) {
     stop_successor();
@@ -104,14 +105,14 @@ WorkerDemand WorkerLaunch::demand() const {
 }
 
 bool WorkerLaunch::wants_hardware(Time now) const {
-  if (!has_quota_ || progress_.unclaimed() == 0) return false;
+  if (!has_quota_ || unclaimed() == 0) return false;
   if (launched_ == 0) return true;
   return poll_.seen > changed_ && top_up_.may_ask(now) && !some_wait() && lacks_workers();
 }
 
 int WorkerLaunch::next_try() {
   WorkerDemand missing = demand();
-  missing.missing = static_cast<int>(std::min<std::int64_t>(missing.missing, progress_.unclaimed()));
+  missing.missing = static_cast<int>(std::min<std::int64_t>(missing.missing, unclaimed()));
   return top_up_.next(missing, factory_.device().sms, traits().max_residency);
 }
 
@@ -119,11 +120,12 @@ WorkerParameters WorkerLaunch::parameters(int workers) const {
   return {.control = tables().control_address(*slot_),
           .sm_table = tables().table_address(*slot_),
           .tasks = static_cast<std::uint32_t>(traits().blocks),
-          .guide = guide_for(workers),
+          .guide = guide_for(workers * (part() != nullptr ? std::max(part()->parts_at_work(), 1) : 1)),
           .grid_x = FastDivisor::of(code_.grid[0]),
           .grid_y = FastDivisor::of(code_.grid[1]),
           .grid_z = code_.grid[2],
-          .orders = tables().orders_address(*slot_)};
+          .orders = tables().orders_address(*slot_),
+          .claims = part() != nullptr ? part()->claims() : 0};
 }
 
 void WorkerLaunch::place(Time now) {
@@ -166,7 +168,7 @@ void WorkerLaunch::hand_to_hardware(int level, Time now) {
 }
 
 void WorkerLaunch::launch_workers(int level, std::span<const CUevent> behind) {
-  const int workers = next_try();
+  const int workers = std::max(next_try(), 1);  // another device may have claimed the last blocks meanwhile
   const WorkerParameters last = parameters(std::min(workers, demand().wanted));
   grids_.launch(code_.kernel->worker(), {static_cast<unsigned>(workers), 1, 1}, code_,
                 std::as_bytes(std::span(&last, 1)), level, behind);
@@ -176,14 +178,16 @@ void WorkerLaunch::launch_workers(int level, std::span<const CUevent> behind) {
 
 // Workers without a reason to leave stayed until no task was left: a poll, 10 us, would add nothing.
 bool WorkerLaunch::collect(Time now, std::vector<gpushare::Event>& events) {
-  if (!grids_.collect()) return false;
+  if (!grids_.collect()) return end_part(now);
   changed_ = now;
   if (!grids_.empty()) return true;
   end_ = now;
   take(LaunchStep::GridsEnded);
   if (stay_ == Stay::SomeWereToldToLeave) stay_ = Stay::Unknown;  // workers that start from now on have not seen it
-  check_prediction();
-  if (stay_ == Stay::UntilNoTaskIsLeft && progress_.done() > traits().blocks / 4) progress_.finish(now, events);
+  if (part() == nullptr) {
+    check_prediction();
+    if (stay_ == Stay::UntilNoTaskIsLeft && progress_.done() > traits().blocks / 4) progress_.finish(now, events);
+  }
   end_if_over();
   return true;
 }
@@ -194,8 +198,10 @@ void WorkerLaunch::observe(Time seen, Time now, std::vector<gpushare::Event>& ev
   const Time happened = grids_.empty() ? end_ : now;
   const bool all = grids_.empty() || now - poll_.reported >= report_interval(now - since_);
   if (all) poll_.reported = now;
-  const PolledTables polled = tables().polled(*slot_);
+  PolledTables polled = tables().polled(*slot_);
   poll_.control = polled.control;
+  if (part() != nullptr && (polled.control.next_task & none_left) != 0) part()->found_none_left();
+  if (part() != nullptr) polled.control.next_task &= ~none_left;
   progress_.observe(polled, happened, events,
                     all ? WorkerProgress::Report::Everything : WorkerProgress::Report::Changes);
   if (stay_ != Stay::SomeWereToldToLeave) {
@@ -205,7 +211,8 @@ void WorkerLaunch::observe(Time seen, Time now, std::vector<gpushare::Event>& ev
   // A present quota of zero means nothing: where quotas come and go, it would begin with few workers each time.
   if (has_quota_ && !lacks_workers()) top_up_.none_is_missing();
   adapt_chunk();
-  if (grids_.empty()) check_prediction();
+  if (grids_.empty() && part() == nullptr) check_prediction();
+  if (part() != nullptr && has_rested()) part()->returned(progress_.done());
   end_if_over();
 }
 
@@ -231,7 +238,7 @@ void WorkerLaunch::adapt_chunk() {
   if (progress_.block_time() <= Duration{}) return;
   learn_block_time();
   const std::uint16_t chunk = chunk_for(*factory_.history().block_time(traits().kernel), factory_.device().runtime);
-  if (chunk == orders_.front().chunk || progress_.unclaimed() == 0) return;
+  if (chunk == orders_.front().chunk || unclaimed() == 0) return;
   set_chunk(chunk);
   write_orders();
 }
@@ -249,6 +256,7 @@ bool WorkerLaunch::some_are_to_leave() const {
 
 // A successor was made when its predecessor had hardly begun.
 void WorkerLaunch::submitted(Time now) {
+  if (part() != nullptr) part()->begin(factory_.wake());
   if (const std::optional<Duration> known = factory_.history().block_time(traits().kernel)) usual_block_time_ = *known;
   if (!slot_) return;
   progress_.launched(launched_, now);
@@ -265,21 +273,40 @@ bool WorkerLaunch::needs_poll() const {
 /// since the last worker left.
 void WorkerLaunch::end_if_over() {
   if (has_ended() || !grids_.empty()) return;
-  const bool has_left_for_good = is_withdrawn_ && (launched_ == 0 || poll_.seen > changed_);
-  if (!progress_.finished() && !has_left_for_good) return;
+  const bool is_for_good = is_withdrawn_ || (part() != nullptr && part()->is_exhausted());
+  const bool has_done_all = progress_.finished() && part() == nullptr;  // a part tells its grid first
+  if (!has_done_all && !(is_for_good && has_rested())) return;
   was_steady_ = !is_disturbed_;
   take(LaunchStep::Ended);
+  // One that was withdrawn for another reason is lost to its grid.
+  if (part() != nullptr && (!is_withdrawn_ || part()->must_leave())) part()->end();
+}
+
+/// None of its workers is on the GPU, and a poll has shown all that they did.
+bool WorkerLaunch::has_rested() const { return grids_.empty() && (launched_ == 0 || poll_.seen > changed_); }
+
+/// Blocks that nothing has claimed may be claimed by workers of this launch.
+std::int64_t WorkerLaunch::unclaimed() const {
+  return part() != nullptr && (part()->is_exhausted() || part()->must_leave()) ? 0 : progress_.unclaimed();
+}
+
+/// Another device has claimed the last block while this one had no workers.
+bool WorkerLaunch::end_part(Time now) {
+  if (part() == nullptr || has_ended() || !part()->is_exhausted() || !has_rested()) return false;
+  end_ = now;
+  end_if_over();
+  return true;
 }
 
 bool WorkerLaunch::accepts_successor() const {
-  return stay_ == Stay::UntilNoTaskIsLeft && !successor_ && !grids_.empty() && progress_.done() > 0 &&
-         !progress_.finished();
+  return part() == nullptr && stay_ == Stay::UntilNoTaskIsLeft && !successor_ && !grids_.empty() &&
+         progress_.done() > 0 && !progress_.finished();
 }
 
 // One in its original form is handed to the hardware when this one has ended: only then are its SMs free.
 void WorkerLaunch::queue_successor(const Submission& next, Time now) {
   const auto* code = std::get_if<DeviceLaunch>(&factory_.operation_of(next));
-  if (code == nullptr) return;
+  if (code == nullptr || code->part != nullptr) return;
   const LaunchTraits next_traits = factory_.traits_of(next, *code);
   if (!next_traits.has_worker) return;
   const auto sms = fully_shared_sms(share_.wanted(), traits().max_residency);

@@ -48,6 +48,9 @@ class WorkerLaunch final : public GpuLaunch, private SlotHolder {
   void give_up_slot() override;
 
   WorkerTables& tables() const { return factory_.resources().tables; }
+  GridPart* part() const { return traits().part; }
+  /// By this launch: another device may have the rest, of a part.
+  std::int64_t unclaimed() const;
   WorkerLaunch* worker_successor() const { return static_cast<WorkerLaunch*>(successor_.get()); }
   bool leaves_soon() const;
   void start_behind(WorkerLaunch& leader, Time now);
@@ -62,9 +65,11 @@ class WorkerLaunch final : public GpuLaunch, private SlotHolder {
   bool some_wait() const { return launched_ - progress_.workers_gone() > progress_.workers(); }
   bool some_are_to_leave() const;
   void end_if_over();
+  bool has_rested() const;
+  bool end_part(Time now);
   WorkerDemand demand() const;
   /// Has it blocks left, and fewer workers than it may have?
-  bool lacks_workers() const { return has_quota_ && progress_.unclaimed() > 0 && demand().missing > 0; }
+  bool lacks_workers() const { return has_quota_ && unclaimed() > 0 && demand().missing > 0; }
   int next_try();
   WorkerParameters parameters(int workers) const;
   void check_prediction();

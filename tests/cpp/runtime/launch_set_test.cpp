@@ -318,5 +318,47 @@ TEST_F(LaunchSetTest, StopEvictsAllIncludingSuccessors) {
   EXPECT_FALSE(launches.is_busy());
 }
 
+class PartsOfGrids : public LaunchSetTest {
+ protected:
+  PartsOfGrids() { hardware.traits.part = part.get(); }
+
+  std::shared_ptr<SharedGrid> grid = std::make_shared<SharedGrid>(1000, 0, nullptr, [] {});
+  std::shared_ptr<GridPart> part = grid->add_part();
+};
+
+TEST_F(PartsOfGrids, PartThatMustLeaveIsEvictedAndEnds) {
+  submit(1, 1);
+  plan({everything(1)});
+  EXPECT_TRUE(launches.waits_for_devices());
+  take_log();
+  grid->leave(0);
+  launches.collect(now);
+  EXPECT_THAT(take_log(), ElementsAre("evict 1"));
+  EXPECT_THAT(take_ends(), IsEmpty());
+  hardware.launch(1).end_grids(false);
+  launches.collect(now);
+  EXPECT_THAT(take_ends(), ElementsAre(OperationId{1}));
+  EXPECT_FALSE(launches.waits_for_devices());
+}
+
+TEST_F(PartsOfGrids, PartThatMustLeaveBeforeItHasBegunEndsAtOnceAndIsNotLost) {
+  submit(1, 1);
+  grid->leave(0);
+  launches.collect(now);
+  EXPECT_THAT(take_ends(), ElementsAre(OperationId{1}));
+  part.reset();
+  EXPECT_EQ(grid->lost_part(), std::nullopt);
+}
+
+TEST_F(PartsOfGrids, AdmittedPartRunsAsWorkersAllTheSame) {
+  hardware.better_mode = ExecutionMode::Original;
+  submit(1, 1);
+  launches.admit(OperationId{1}, now);
+  EXPECT_EQ(hardware.launch(1).mode(), ExecutionMode::Worker);
+  ASSERT_TRUE(launches.plan_is_due());
+  launches.put_into_effect(now);
+  EXPECT_THAT(take_log(), ElementsAre("start 1 at level 2"));
+}
+
 }  // namespace
 }  // namespace gpushare

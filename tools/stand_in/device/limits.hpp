@@ -21,6 +21,12 @@ inline int devices_asked_for(int most) {
   return text != nullptr ? std::clamp(std::atoi(text), 1, most) : 1;
 }
 
+/// Devices have peer access, unless GPUSHARE_STAND_IN_PEERS is 0.
+inline bool are_peers() {
+  const char* text = std::getenv("GPUSHARE_STAND_IN_PEERS");
+  return text == nullptr || std::string_view(text) != "0";
+}
+
 struct Limits {
   static constexpr int most_devices = 8;
   static constexpr std::string_view name = "gpushare stand-in";

@@ -103,7 +103,10 @@ using namespace gpushare::stand_in;
 extern "C" {
 
 CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
-  return answer(__func__, [&] { *can = &machine().gpu(device) != &machine().gpu(peer) ? 1 : 0; });
+  return answer(__func__, [&] {
+    const bool are_two = &machine().gpu(device) != &machine().gpu(peer);
+    *can = are_two && are_peers() ? 1 : 0;
+  });
 }
 
 CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute which, CUdevice from, CUdevice to) {
@@ -112,7 +115,7 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute which, CUdevi
     const bool is_known =
         which == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED || which == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
     expect(is_known, CUDA_ERROR_INVALID_VALUE, "the stand-in does not know this attribute");
-    *value = 1;
+    *value = are_peers() ? 1 : 0;
   });
 }
 

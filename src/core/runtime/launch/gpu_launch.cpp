@@ -28,11 +28,13 @@ void GpuLaunch::withdraw(Time now) {
   share_.clear();
   is_withdrawn_ = true;
   end_ = now;
-  if (!has_begun()) take(LaunchStep::Ended);
+  if (has_begun()) return;
+  take(LaunchStep::Ended);
+  if (traits_.part != nullptr && traits_.part->must_leave()) traits_.part->end();
 }
 
 void GpuLaunch::close(std::vector<Event>& events) {
-  if (is_withdrawn_) progress_.end_rest(end_, events);
+  if (is_withdrawn_ || traits_.part != nullptr) progress_.end_rest(end_, events);
 }
 
 bool GpuLaunch::is_off_hardware() const {

@@ -15,6 +15,7 @@
 #include "core/runtime/launch/kernel_history.hpp"
 #include "core/runtime/launch/launch_phase.hpp"
 #include "core/runtime/launch/share_on_sms.hpp"
+#include "core/runtime/launch/shared_grid.hpp"
 #include "core/workers/worker_progress.hpp"
 
 namespace gpushare {
@@ -27,6 +28,8 @@ struct LaunchTraits {
   BlockFootprint block{};
   int max_residency = 0;
   Bytes split{};  ///< how it wants an SM's L1 cache divided
+  /// The grid of several devices that it belongs to: it runs as workers then, and perhaps not all blocks.
+  GridPart* part = nullptr;
 };
 
 class GpuLaunch {
@@ -64,6 +67,10 @@ class GpuLaunch {
   void evict(Time now);
   /// No more of it starts from now on, whatever the policy wants.
   void withdraw(Time now);
+  /// Is it to be withdrawn, as other devices execute the rest of its grid?
+  bool must_leave() const {
+    return traits_.part != nullptr && traits_.part->must_leave() && !is_withdrawn_ && !has_ended();
+  }
   /// Reports a launch that was withdrawn before its progress could be read. Requires has_ended().
   void close(std::vector<Event>& events);
 

@@ -14,6 +14,7 @@
 #include "core/transform/ptx/instructions.hpp"
 #include "core/transform/ptx/text_edits.hpp"
 #include "core/transform/waits/divergence.hpp"
+#include "core/transform/worker/system_scope.hpp"
 #include "core/transform/worker/worker_text.hpp"
 
 namespace gpushare::ptx {
@@ -274,11 +275,11 @@ std::vector<const Function*> chosen_entries(const Module& module, const std::vec
   return chosen;
 }
 
-std::vector<KernelVerdict> judge_all(const Module& module, const std::vector<const Function*>& entries) {
+std::vector<KernelVerdict> judge_all(const Module& module, const std::vector<const Function*>& entries, Reach reach) {
   FunctionAnalyses analyses(module);
   std::vector<KernelVerdict> verdicts;
   for (const Function* entry : entries) {
-    auto outcome = judge(module, *entry, analyses);
+    auto outcome = judge(module, *entry, analyses, reach);
     if (module.definition(worker_name(entry->name)) != nullptr) {
       outcome = Refusal{"it has a worker in this module already", module.line(entry->name_token)};
     }
@@ -306,13 +307,14 @@ void rewrite_readers(const Module& module, const std::unordered_set<const Functi
 
 std::string worker_name(std::string_view entry) { return std::string(entry) + "$worker"; }
 
-Transformed make_preemptible(const std::string& ptx, const std::vector<std::string>& entries) {
-  const auto as_given = std::make_unique<const Module>(ptx);
+Transformed make_preemptible(const std::string& ptx, const std::vector<std::string>& entries, Reach reach) {
+  auto as_given = std::make_unique<const Module>(ptx);
+  if (reach == Reach::SeveralDevices) as_given = std::make_unique<const Module>(with_system_scope(*as_given));
   const auto renamed = with_distinct_registers(*as_given);
   const auto distinct = renamed ? std::make_unique<const Module>(*renamed) : nullptr;
   const Module& module = distinct ? *distinct : *as_given;
   const std::vector<const Function*> chosen = chosen_entries(module, entries);
-  Transformed result{.ptx = {}, .kernels = judge_all(module, chosen)};
+  Transformed result{.ptx = {}, .kernels = judge_all(module, chosen, reach)};
   TextEdits edits;
   std::unordered_set<std::string_view> kept = entries_in_use(module);
   for (const Function* entry : chosen) kept.insert(entry->name);

@@ -37,6 +37,7 @@ std::string worker_name(std::string_view entry);
 
 /// `entries`: those to keep; all where none is named. Throws InvalidInput where the text is no PTX or has no such
 /// entry.
-Transformed make_preemptible(const std::string& ptx, const std::vector<std::string>& entries = {});
+Transformed make_preemptible(const std::string& ptx, const std::vector<std::string>& entries = {},
+                             Reach reach = Reach::OneDevice);
 
 }  // namespace gpushare::ptx

@@ -48,6 +48,21 @@ constexpr const char* take = R"(	ld.param.u64 	%gpushare_b, [gpushare_worker];
 $gpushare_claimed_{place}:
 )";
 
+constexpr const char* take_from_all = R"(	ld.param.u64 	%gpushare_b, [gpushare_worker+64];
+	cvta.to.global.u64 	%gpushare_b, %gpushare_b;
+	atom.sys.global.add.u32 	%gpushare_next, [%gpushare_b], %gpushare_j;
+$gpushare_claimed_{place}:
+)";
+
+/// %gpushare_j: the tasks claimed, %gpushare_k: all there are.
+constexpr const char* note_claim = R"(
+	// gpushare: what this device has claimed, and whether others have the rest
+	ld.param.u64 	%gpushare_b, [gpushare_worker];
+	cvta.to.global.u64 	%gpushare_b, %gpushare_b;
+	red.global.add.u32 	[%gpushare_b], %gpushare_j;
+	setp.ge.u32 	%gpushare_p, %gpushare_next, %gpushare_k;
+	@%gpushare_p red.global.or.b32 	[%gpushare_b], -2147483648;)";
+
 /// Splits a value by the FastDivisor at this offset of the parameter: value = quotient * divisor + remainder.
 std::string divide(const std::string& value, const std::string& quotient, const std::string& remainder, int offset) {
   std::string text = R"(
@@ -76,7 +91,7 @@ std::string first_block_index(const BlockIndexUse& use) {
 
 std::string claim(const std::string& place, const WorkerNeeds& needs) {
   const std::string chunk = needs.waits_for_blocks ? take_one : take_chunk;
-  return filled(stay_or_leave + chunk + take, "place", place);
+  return filled(stay_or_leave + chunk + (needs.reach == Reach::OneDevice ? take : take_from_all), "place", place);
 }
 
 // The bottom bit of %gpushare_left says which slot was read last.
@@ -88,14 +103,14 @@ std::string next_slot() {
 )";
 }
 
-std::string publish(const std::string& place, const BlockIndexUse& use) {
+std::string publish(const std::string& place, const WorkerNeeds& needs, const BlockIndexUse& use) {
   const std::string begin = R"(	st.shared.u32 	[gpushare_claim+56], %gpushare_next;
 	ld.param.u32 	%gpushare_k, [gpushare_worker+16];
 	add.u32 	%gpushare_j, %gpushare_next, %gpushare_j;
 	min.u32 	%gpushare_j, %gpushare_j, %gpushare_k;
 	max.u32 	%gpushare_j, %gpushare_j, %gpushare_next;
 	sub.u32 	%gpushare_j, %gpushare_j, %gpushare_next;
-	st.shared.u32 	[gpushare_claim+48], %gpushare_j;
+	st.shared.u32 	[gpushare_claim+48], %gpushare_j;{note_claim}
 	shl.b32 	%gpushare_j, %gpushare_j, 1;
 	or.b32 	%gpushare_left, %gpushare_left, %gpushare_j;)";
   const std::string end = R"(
@@ -104,7 +119,8 @@ $gpushare_published_{place}:
 	bar.sync 	0;
 	ld.shared.v4.u32 	{%gpushare_x, %gpushare_y, %gpushare_z, %gpushare_left}, [%gpushare_slot];
 )";
-  return filled(begin + first_block_index(use) + end, "place", place);
+  const std::string text = filled(begin, "note_claim", needs.reach == Reach::OneDevice ? "" : note_claim);
+  return filled(text + first_block_index(use) + end, "place", place);
 }
 
 }  // namespace gpushare::ptx::worker_text

@@ -18,6 +18,6 @@ std::string claim(const std::string& place, const WorkerNeeds& needs);
 std::string next_slot();
 
 /// The leader works out the chunk and the block index of its first task; all threads read them.
-std::string publish(const std::string& place, const BlockIndexUse& use);
+std::string publish(const std::string& place, const WorkerNeeds& needs, const BlockIndexUse& use);
 
 }  // namespace gpushare::ptx::worker_text

@@ -10,10 +10,13 @@ namespace gpushare {
 
 /// One per launch, in device memory.
 struct WorkerControl {
-  std::uint32_t next_task = 0;     ///< the first unclaimed task; may exceed the total
+  /// The first unclaimed task; may exceed the total. Of a part of a grid (Reach::SeveralDevices): how many tasks the
+  /// workers of this device have claimed, and `none_left` once one of them has found none.
+  std::uint32_t next_task = 0;
   std::uint32_t workers_gone = 0;  ///< of all that were ever launched, modulo 2^32
 };
 static_assert(sizeof(WorkerControl) == 8);
+constexpr std::uint32_t none_left = std::uint32_t{1} << 31;
 
 /// The host's order to the workers on an SM, in one word: they read both with one load. One per SM and launch, side by
 /// side: a short stretch of memory is written faster than a column of a table (7 us sooner for 132 SMs).
@@ -68,7 +71,8 @@ struct WorkerParameters {
   std::uint32_t grid_z = 1;    ///< gridDim.z
   std::uint32_t unused = 0;
   std::uint64_t orders = 0;  ///< address of one WorkerOrder per SM, written by the host at any time
+  std::uint64_t claims = 0;  ///< Reach::SeveralDevices: address of the counter, which then is not in the control
 };
-static_assert(sizeof(WorkerParameters) == 64);
+static_assert(sizeof(WorkerParameters) == 72);
 
 }  // namespace gpushare

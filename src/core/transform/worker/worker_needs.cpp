@@ -19,6 +19,7 @@
 #include "core/transform/waits/waits.hpp"
 #include "core/transform/waits/warp_waits.hpp"
 #include "core/transform/worker/room_for_worker.hpp"
+#include "core/transform/worker/system_scope.hpp"
 #include "core/transform/worker/worker_control.hpp"
 #include "core/transform/worker/worker_text.hpp"
 
@@ -331,8 +332,16 @@ bool may_wait_in_loop(const Module& module, FunctionAnalyses& analyses, const Fu
   return std::ranges::any_of(called, [&](const Function* callee) { return analyses.waits_in_loop(*callee, reads); });
 }
 
+std::optional<Refusal> find_bound_to_one_device(const Module& module, const Function& entry, const Functions& called) {
+  if (auto bound = find_bound_to_one_device(module, entry)) return bound;
+  for (const Function* callee : called) {
+    if (auto bound = find_bound_to_one_device(module, *callee)) return bound;
+  }
+  return std::nullopt;
+}
+
 std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const Function& entry,
-                                                    FunctionAnalyses& analyses) {
+                                                    FunctionAnalyses& analyses, Reach reach) {
   const Functions called = callees(module, entry);
   if (auto refusal = find_refusal(module, entry, called)) return *std::move(refusal);
   auto blocks = find_blocks(module, analyses, entry, called);
@@ -341,6 +350,7 @@ std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const 
     return Refusal{"its blocks wait for others that may not have begun", module.line(*wait), true};
   }
   WorkerNeeds needs = find_needs(module, entry, called);
+  needs.reach = reach;
   needs.lasting_mbarriers = find_lasting_mbarriers(module, entry);
   needs.blocks = std::get<BlockShapes>(blocks);
   DivergentBarriers barriers(module, analyses, entry, called);
@@ -361,14 +371,20 @@ std::variant<WorkerNeeds, Refusal> judge_understood(const Module& module, const 
     return Refusal{"its shared memory leaves no room for that of a worker"};
   }
   needs.waits_for_blocks = needs.waits_for_blocks || may_wait_in_loop(module, analyses, entry, called);
+  if (reach == Reach::OneDevice) return needs;
+  if (auto bound = find_bound_to_one_device(module, entry, called)) return *std::move(bound);
+  if (may_wait_in_loop(module, analyses, entry, called)) {
+    return Refusal{"its blocks may wait for others"};
+  }
   return needs;
 }
 
 }  // namespace
 
-std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses) {
+std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses,
+                                         Reach reach) {
   try {
-    return judge_understood(module, entry, analyses);
+    return judge_understood(module, entry, analyses, reach);
   } catch (const InvalidInput& error) {  // as of a branch that goes nowhere, which the assembler will not take either
     return Refusal{not_understood + std::string(error.what())};
   }

@@ -18,7 +18,16 @@ struct Refusal {
   bool needs_all_blocks = false;
 };
 
+/// Where the workers of one launch run.
+enum class Reach {
+  OneDevice,
+  /// They claim from one counter, which one of the devices has. What orders the memory of one device orders that of all
+  /// (atomics and fences get the scope of the system), and tasks that would need more are refused.
+  SeveralDevices
+};
+
 struct WorkerNeeds {
+  Reach reach = Reach::OneDevice;
   /// Some threads may return while others still meet at a barrier: all barriers go through one site.
   bool single_barrier_site = false;
   /// Tasks share memory within the block: no thread starts the next task before all have ended this one.
@@ -45,6 +54,7 @@ struct WorkerNeeds {
 };
 
 /// The needs of a worker of this kernel, or the first reason against making one.
-std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses);
+std::variant<WorkerNeeds, Refusal> judge(const Module& module, const Function& entry, FunctionAnalyses& analyses,
+                                         Reach reach = Reach::OneDevice);
 
 }  // namespace gpushare::ptx

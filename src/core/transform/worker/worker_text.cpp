@@ -167,7 +167,7 @@ std::size_t shared_bytes(const WorkerNeeds& needs) {
   return claim_bytes(needs) + (needs.functions_read_block_index ? 32 : 0);
 }
 
-std::string parameter() { return ".param .align 8 .b8 gpushare_worker[64]"; }
+std::string parameter() { return ".param .align 8 .b8 gpushare_worker[72]"; }
 
 std::string block_index_slot() {
   return "// gpushare: blockIdx and gridDim of the present task, for called functions\n"
@@ -225,7 +225,7 @@ std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use) {
   if (!needs.lasting_mbarriers.empty()) text += "\tsetp.ne.u32 \t%gpushare_again, 0, 0;\n";
   text += filled(filled(enter, "store_grid_size", needs.functions_read_block_index ? store_grid_size : ""), "next_slot",
                  next_slot());
-  text += claim("first", needs) + publish("first", use) + begin_task;
+  text += claim("first", needs) + publish("first", needs, use) + begin_task;
   if (needs.functions_read_block_index) text += store_block_index;
   return text + "\t// gpushare: the kernel's own body\n";
 }
@@ -266,8 +266,8 @@ std::string after_body(const WorkerNeeds& needs, const BlockIndexUse& use, int b
   text += end_task;
   // Behind the last task of a chunk the barrier that publishes the next one does this too.
   if (needs.barrier_between_tasks && !needs.single_barrier_site) text += "\tbar.sync \t0;\n";
-  return text + advance(use) + end_chunk + next_slot() + ask + claim("next", needs) + publish("next", use) + account +
-         leave;
+  return text + advance(use) + end_chunk + next_slot() + ask + claim("next", needs) + publish("next", needs, use) +
+         account + leave;
 }
 
 }  // namespace gpushare::ptx::worker_text

@@ -66,9 +66,9 @@ TEST(Preemptible, ReturnsKeepTheirGuard) {
 
 TEST(Preemptible, AKernelWithoutParametersGetsOne) {
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k()\n{\nret;\n}").ptx,
-              HasSubstr(".entry k$worker(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
+              HasSubstr(".entry k$worker(\n\t.param .align 8 .b8 gpushare_worker[72]\n)"));
   EXPECT_THAT(make_preemptible(ptx_header + ".entry k\n{\nret;\n}").ptx,
-              HasSubstr(".entry k$worker(\n\t.param .align 8 .b8 gpushare_worker[64]\n)"));
+              HasSubstr(".entry k$worker(\n\t.param .align 8 .b8 gpushare_worker[72]\n)"));
 }
 
 TEST(Preemptible, EverythingElseStaysAsItWas) {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/runtime/launch/shared_grid.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpushare {
+namespace {
+
+constexpr const char* failure_of_lost = "the launch on several devices that it waits for has failed";
+
+}  // namespace
+
+SharedGrid::SharedGrid(std::int64_t blocks, std::uint64_t claims, std::shared_ptr<const void> memory,
+                       std::function<void()> opened)
+    : blocks_(blocks), claims_(claims), memory_(std::move(memory)), opened_(std::move(opened)) {}
+
+std::shared_ptr<GridPart> SharedGrid::add_part() {
+  const std::scoped_lock lock(mutex_);
+  PartState& added = parts_.emplace_back();
+  added.number = parts_.size() - 1;
+  added.must_leave = has_ended();
+  return std::make_shared<GridPart>(shared_from_this(), added);
+}
+
+void SharedGrid::leave(std::size_t part) {
+  const std::scoped_lock lock(mutex_);
+  parts_[part].must_leave = true;
+  if (parts_[part].wake) parts_[part].wake();
+}
+
+bool SharedGrid::is_open() const {
+  const std::scoped_lock lock(mutex_);
+  return opened_ == nullptr;
+}
+
+bool SharedGrid::is_over() const {
+  const std::scoped_lock lock(mutex_);
+  return is_over_;
+}
+
+bool SharedGrid::wait(Duration timeout) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, timeout, [this] { return has_ended(); });
+}
+
+std::optional<std::size_t> SharedGrid::lost_part() const {
+  const std::scoped_lock lock(mutex_);
+  return lost_;
+}
+
+void SharedGrid::when_ended(Ended ended) {
+  std::unique_lock lock(mutex_);
+  if (!has_ended()) return to_tell_.push_back(std::move(ended));
+  const bool is_lost = lost_.has_value();
+  lock.unlock();
+  ended(is_lost ? failure_of_lost : "");
+}
+
+void SharedGrid::begin(PartState& part, std::function<void()> wake) {
+  std::function<void()> opened;
+  {
+    const std::scoped_lock lock(mutex_);
+    part.wake = std::move(wake);
+    std::swap(opened, opened_);
+  }
+  if (opened) opened();
+}
+
+void SharedGrid::exhaust() {
+  if (is_exhausted_.exchange(true, std::memory_order_acq_rel)) return;
+  const std::scoped_lock lock(mutex_);
+  wake_devices();
+}
+
+// A part that runs adds what it has done when it has returned. So the sum is all blocks only if none runs any more, and
+// what they have written is in memory.
+void SharedGrid::returned(PartState& part, std::int64_t done) {
+  std::unique_lock lock(mutex_);
+  part.done = done;
+  std::int64_t sum = 0;
+  for (const PartState& each : parts_) sum += each.done;
+  if (has_ended() || sum < blocks_) return;
+  is_over_ = true;
+  is_exhausted_ = true;  // workers that were told to leave have not found out
+  tell_all(std::move(lock), "");
+}
+
+void SharedGrid::end(PartState& part) {
+  const std::scoped_lock lock(mutex_);
+  part.has_ended = true;
+}
+
+void SharedGrid::drop(PartState& part) {
+  std::unique_lock lock(mutex_);
+  part.wake = nullptr;
+  if (part.has_ended || has_ended()) return;
+  lost_ = part.number;
+  for (PartState& each : parts_) each.must_leave = true;
+  tell_all(std::move(lock), failure_of_lost);
+}
+
+int SharedGrid::parts_at_work() const {
+  const std::scoped_lock lock(mutex_);
+  return static_cast<int>(std::ranges::count_if(
+      parts_, [](const PartState& each) { return each.wake && !each.must_leave && !each.has_ended; }));
+}
+
+void SharedGrid::tell_all(std::unique_lock<std::mutex> lock, const std::string& failure) {
+  wake_devices();
+  changed_.notify_all();
+  const std::vector<Ended> to_tell = std::exchange(to_tell_, {});
+  lock.unlock();
+  for (const Ended& each : to_tell) each(failure);
+}
+
+void SharedGrid::wake_devices() const {
+  for (const PartState& each : parts_) {
+    if (each.wake) each.wake();
+  }
+}
+
+}  // namespace gpushare

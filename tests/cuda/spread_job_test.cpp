@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Launches whose blocks run on both devices of the stand-in, each with a session of its own.
+#include "core/session/spread/spread_job.hpp"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <random>
+
+#include "core/model/errors.hpp"
+#include "core/policies/registry.hpp"
+#include "cuda/cuda_gpu.hpp"
+#include "cuda/memory/peer_access.hpp"
+#include "on_stand_in.hpp"
+
+namespace gpushare::cuda::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Each;
+
+constexpr Duration patience = 60s;
+
+/// Every block counts itself, and takes so many nanoseconds.
+const std::string count_blocks = R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry count_blocks(.param .u64 counts, .param .u64 takes)
+{
+  .reg .pred %p;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [counts];
+  ld.param.u64 %rd2, [takes];
+  mov.u32 %r1, %ctaid.x;
+  mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd1, %rd1, %rd3;
+  atom.global.add.u32 %r2, [%rd1], 1;
+  mov.u64 %rd4, %globaltimer;
+  add.u64 %rd2, %rd2, %rd4;
+again:
+  mov.u64 %rd4, %globaltimer;
+  setp.lt.u64 %p, %rd4, %rd2;
+  @%p bra again;
+  ret;
+}
+)";
+
+/// Every launch gets all, or, as long as it is closed, nothing.
+class Door : public Policy {
+ public:
+  explicit Door(const std::atomic<bool>& is_open) : is_open_(is_open) {}
+  bool wants(const gpushare::Event& /*event*/) const override { return true; }
+  Plan decide(const State& state) const override {
+    Plan plan;
+    if (!is_open_) return plan;
+    for (const RunningLaunch& launch : state.running()) plan.shares.push_back(full_share(launch));
+    return plan;
+  }
+
+ private:
+  const std::atomic<bool>& is_open_;
+};
+
+class SpreadJobs : public OnStandIn {
+ protected:
+  static constexpr unsigned blocks = 300;
+
+  SpreadJobs() {
+    for (std::size_t device = 0; device < 2; ++device) {
+      contexts_[device] = device == 0 ? context : std::make_shared<Context>(1);
+      resources_[device] =
+          device == 0 ? std::shared_ptr(std::move(resources)) : std::make_shared<GpuResources>(contexts_[device]);
+      const std::string text = ptx::make_preemptible(count_blocks, {}, ptx::Reach::SeveralDevices).ptx;
+      kernels_[device] = std::make_shared<KernelCode>(
+          std::make_shared<KernelModule>(contexts_[device], std::span(text.c_str(), text.size() + 1),
+                                         ModuleState::None),
+          "count_blocks", ptx::worker_name("count_blocks"));
+    }
+    let_access(*contexts_[0], *contexts_[1]);
+    for (std::size_t device = 0; device < 2; ++device) {
+      sessions[device] = std::make_shared<Session>(live_device(resources_[device]), door_of(device));
+      applications[device] = sessions[device]->add({.name = device == 0 ? "alice" : "alice@1"});
+    }
+    counts = std::make_shared<DeviceMemory>(array(std::vector<int>(blocks)));
+  }
+  ~SpreadJobs() override {
+    for (auto& each : sessions) each.reset();
+    counts.reset();
+    for (auto& each : kernels_) each.reset();
+    for (auto& each : resources_) each.reset();
+    for (auto& each : contexts_) each.reset();
+  }
+
+  Session::MakePolicy door_of(std::size_t device) {
+    return [this, device](const std::shared_ptr<const void>&) { return std::make_unique<Door>(doors[device]); };
+  }
+  void open(std::size_t device) {
+    doors[device] = true;
+    sessions[device]->set_policy(door_of(device));
+  }
+  void wait_for_first_block_on(std::size_t device) {
+    const auto has_begun = [](const ApplicationStatus& each) { return each.started > 0; };
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (std::ranges::none_of(sessions[device]->status().applications, has_begun)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end);
+    }
+  }
+
+  SpreadPlace place(std::size_t device, std::uint64_t takes) const {
+    DeviceLaunch code{.kernel = kernels_[device], .grid = {blocks, 1, 1}, .arguments = arguments(counts->get(), takes)};
+    return {.session = sessions[device],
+            .application = applications[device],
+            .launch = Launch{.kernel = {.name = "count_blocks",
+                                        .needs = kernels_[device]->needs({1, 1, 1}, 0),
+                                        .cost = {.latency = Duration(1)}},
+                             .blocks = blocks},
+            .code = [code](std::shared_ptr<GridPart> part) {
+              DeviceLaunch of_part = code;
+              of_part.part = std::move(part);
+              return std::make_shared<SubmittedCode>(std::move(of_part));
+            }};
+  }
+
+  std::shared_ptr<SpreadJob> submit(std::vector<std::size_t> devices, std::uint64_t takes) {
+    auto counter = std::make_shared<DeviceMemory>(array(std::vector{0}));
+    const CUdeviceptr address = counter->get();
+    auto job = std::make_shared<SpreadJob>(blocks, address, std::move(counter));
+    for (std::size_t device = 0; device < 2; ++device) job->add_place(device, place(device, takes));
+    job->submit(0, place(0, takes), std::move(devices), false);
+    return job;
+  }
+
+  std::vector<int> times_run() { return values<int>(*counts, blocks); }
+
+  /// Blocks that were reported there, of launches that ended.
+  std::int64_t blocks_on(std::size_t device) {
+    std::int64_t started = 0;
+    std::int64_t ended = 0;
+    std::size_t launches = 0;
+    for (const gpushare::Event& event : sessions[device]->finish(patience).trace.events) {
+      if (event.kind == EventKind::BlockStarted) started += event.blocks;
+      if (event.kind == EventKind::BlockEnded) ended += event.blocks;
+      if (event.kind == EventKind::LaunchEnded) ++launches;
+    }
+    EXPECT_EQ(started, ended);
+    return ended;
+  }
+
+  std::array<std::atomic<bool>, 2> doors{true, true};
+  std::array<std::shared_ptr<Session>, 2> sessions;
+  std::array<ApplicationId, 2> applications{};
+  std::shared_ptr<DeviceMemory> counts;
+
+ private:
+  std::array<SharedContext, 2> contexts_;
+  std::array<std::shared_ptr<GpuResources>, 2> resources_;
+  std::array<std::shared_ptr<KernelCode>, 2> kernels_;
+};
+
+TEST_F(SpreadJobs, EveryBlockRunsOnceOnOneOfTheDevices) {
+  doors[0] = false;
+  const auto job = submit({0, 1}, 2'000'000);
+  wait_for_first_block_on(1);
+  open(0);
+  wait_for_first_block_on(0);
+  EXPECT_TRUE(job->wait(patience));
+  EXPECT_THAT(times_run(), Each(1));
+  const std::int64_t on_first = blocks_on(0);
+  const std::int64_t on_second = blocks_on(1);
+  EXPECT_GT(on_first, 0);
+  EXPECT_GT(on_second, 0);
+  EXPECT_EQ(on_first + on_second, blocks);
+}
+
+TEST_F(SpreadJobs, OneDeviceDoesAllWhereThePolicyOfTheOtherHoldsItsPart) {
+  for (const std::size_t held : {1u, 0u}) {
+    doors[held] = false;
+    doors[1 - held] = true;
+    EXPECT_TRUE(submit({0, 1}, 1000)->wait(patience));
+  }
+  EXPECT_THAT(times_run(), Each(2));
+  EXPECT_TRUE(sessions[0]->wait_for_all(patience));
+  EXPECT_TRUE(sessions[1]->wait_for_all(patience));
+}
+
+TEST_F(SpreadJobs, LaunchOnTheOtherDeviceAloneIsEmptyOnItsOwn) {
+  EXPECT_TRUE(submit({1}, 1000)->wait(patience));
+  EXPECT_THAT(times_run(), Each(1));
+  EXPECT_EQ(blocks_on(1), blocks);
+}
+
+TEST_F(SpreadJobs, RandomMovesLeaveNoBlockOutAndRunNoneTwice) {
+  std::mt19937_64 random(1);
+  int moves = 0;
+  int launches = 0;
+  while (moves < 200) {
+    const auto job = submit({random() % 2}, 50'000);
+    ++launches;
+    const std::array<std::vector<std::size_t>, 3> choices{{{0}, {1}, {0, 1}}};
+    while (!job->wait(Duration(static_cast<std::int64_t>(random() % 500'000)))) {
+      moves += job->move(choices[random() % 3]) ? 1 : 0;
+    }
+    EXPECT_FALSE(job->move({0}));
+  }
+  EXPECT_THAT(times_run(), Each(launches));
+  EXPECT_TRUE(sessions[0]->wait_for_all(patience));
+  EXPECT_TRUE(sessions[1]->wait_for_all(patience));
+}
+
+TEST_F(SpreadJobs, LaterLaunchMayWaitForTheEndOnAllDevices) {
+  const auto job = submit({1}, 100'000);
+  const auto told = std::make_shared<std::promise<std::string>>();
+  job->when_ended([told](const std::string& failure) { told->set_value(failure); });
+  const auto end = told->get_future();
+  ASSERT_EQ(end.wait_for(patience), std::future_status::ready);
+  EXPECT_TRUE(job->wait(Duration{}));
+}
+
+TEST_F(SpreadJobs, WithdrawnApplicationCancelsItAndDisturbsNoOther) {
+  const auto job = submit({0, 1}, 20'000'000);
+  EXPECT_FALSE(job->wait(5ms));
+  for (std::size_t device = 0; device < 2; ++device) sessions[device]->withdraw(applications[device]);
+  EXPECT_THROW(job->wait(patience), Cancelled);
+  for (std::size_t device = 0; device < 2; ++device) {
+    EXPECT_TRUE(sessions[device]->wait_for_all(patience));
+    applications[device] = sessions[device]->add({.name = "bob" + std::to_string(device)});
+  }
+  const auto again = submit({0, 1}, 1000);
+  EXPECT_TRUE(again->wait(patience));
+}
+
+TEST_F(SpreadJobs, WithdrawnBeforeItsTurnItIsCancelled) {
+  doors[0] = false;
+  const auto first = submit({0}, 1000);
+  const auto second = submit({0, 1}, 1000);
+  sessions[0]->withdraw(applications[0]);
+  EXPECT_THROW(second->wait(patience), Cancelled);
+  EXPECT_THROW(first->wait(patience), Cancelled);
+}
+
+TEST_F(SpreadJobs, ClosedSessionFailsItAndTheOtherGoesOn) {
+  const auto job = submit({0, 1}, 20'000'000);
+  EXPECT_FALSE(job->wait(5ms));
+  sessions[1]->close();
+  EXPECT_THROW(job->wait(patience), DeviceError);
+  EXPECT_TRUE(sessions[0]->wait_for_all(patience));
+  EXPECT_TRUE(submit({0}, 1000)->wait(patience));
+  EXPECT_THROW(submit({0, 1}, 1000)->wait(patience), std::exception);
+}
+
+TEST_F(SpreadJobs, DeviceIsNoPeerOfItself) { EXPECT_THROW(let_access(*context, *context), InvalidInput); }
+
+}  // namespace
+}  // namespace gpushare::cuda::test

@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).parent
 FILES = sorted(path.name for path in (HERE / "gpu").glob("test_*.py"))
 ONLY_ON_A_GPU = {"test_documented_examples.py", "test_front_ends.py", "test_record.py", "test_validate.py"}
 TAKE_MINUTES = {"test_suite_kernels.py"}
-OF_TWO_DEVICES = {"test_second_device.py"}
+DEVICES = {"test_second_device.py": "2", "test_spread.py": "4"}
 ALL = "GPUSHARE_STAND_IN_ALL"
 """Set to 1 for those that take minutes, too."""
 LONGEST_S = 1500
@@ -41,8 +41,7 @@ def environment(tmp_path, tmp_path_factory):
 def test_file(file, environment, tmp_path):
     if file in TAKE_MINUTES and os.environ.get(ALL) != "1":
         pytest.skip(f"takes minutes: {ALL}=1 runs it")
-    if file in OF_TWO_DEVICES:
-        environment = environment | {"GPUSHARE_STAND_IN_DEVICES": "2"}
+    environment = environment | {"GPUSHARE_STAND_IN_DEVICES": DEVICES.get(file, "1")}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--maxfail=5"]
     command += ["--timeout=300", f"--basetemp={tmp_path / 'temp'}", str(HERE / "gpu" / file)]
     run = subprocess.run(

@@ -204,6 +204,16 @@ class SessionDevice(ABC):
     ) -> Submitted:
         """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
 
+    def spread_launch(
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+    ) -> Submitted:
+        """As :meth:`launch`, for a launch whose blocks run on several GPUs.
+
+        Raises:
+            InvalidInput: the kernel, or its block, does not suit that; or the device is simulated.
+        """
+        raise InvalidInput("spread is for GPUs: a simulated device shares no memory with others")
+
     @abstractmethod
     def core_launch(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> _core.Launch:
         """The launch as policies see it, whatever its arguments.

@@ -42,7 +42,7 @@ def build(request: CompileRequest) -> CompiledKernel:
     _check_architecture(request)
     ptx, log, kernel = _ptx_of(request)
     variables = _variables(ptx, kernel.name)
-    if variables:
+    if variables and not request.spread:
         request = _as_others_compile_it(request)
         ptx, log, kernel = _ptx_of(request)
         variables = _variables(ptx, kernel.name)
@@ -52,6 +52,8 @@ def build(request: CompileRequest) -> CompiledKernel:
     worker = built.workers[kernel.name]
     if not request.preemptible:
         worker = Worker(refusal="preemptible=False was asked for")
+    elif request.spread and (of_each := [each.name for each in variables if each.is_used]):
+        worker = Worker(refusal=f"each GPU has its own copy of its variable {of_each[0]!r}")
     return CompiledKernel(
         name=request.name,
         symbol=kernel.name,
@@ -71,7 +73,7 @@ def build(request: CompileRequest) -> CompiledKernel:
         ptx=ptx,
         worker_ptx=built.assembled.ptx if worker.symbol else None,
         variables=variables,
-        module=_identity(built.assembled, request) if variables else None,
+        module=_identity(built.assembled, request) if variables and not request.spread else None,
     )
 
 
@@ -109,7 +111,8 @@ def _as_others_compile_it(request: CompileRequest) -> CompileRequest:
 
 def _built_alone(ptx: str, symbol: str, request: CompileRequest) -> BuiltModule:
     if request.preemptible:
-        return build_module(ptx, [symbol], request.arch, _Assembler(request))
+        reach = _core.Reach.SEVERAL_DEVICES if request.spread else _core.Reach.ONE_DEVICE
+        return build_module(ptx, [symbol], request.arch, _Assembler(request), reach)
     return BuiltModule(_assembled(ptx, [symbol], request), {symbol: Worker()})
 
 

@@ -32,7 +32,7 @@ def cache_key(request: CompileRequest) -> str | None:
         return None
     parts = (
         (request.source.text, request.source.file_name, request.name, request.arch, request.preemptible),
-        request.names,
+        (request.names, request.spread),
         (request.options.nvrtc, request.options.assembler, headers),
         (libraries.fingerprint(), _fingerprint_of_gpushare()),
     )

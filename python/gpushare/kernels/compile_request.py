@@ -14,6 +14,7 @@ class CompileRequest:
 
     Attributes:
         names: names of the kernels that share the source's variables with it, where they have to be given.
+        spread: whether its workers run on several GPUs at a time.
     """
 
     source: KernelSource
@@ -22,6 +23,7 @@ class CompileRequest:
     preemptible: bool
     arch: str
     names: tuple[str, ...] = ()
+    spread: bool = False
 
     @property
     def words(self) -> str:

@@ -61,7 +61,7 @@ class Kernel:
         self._options = compile_options(options, self._source)
         self.options = tuple(options)
         self.parameters = None if parameters is None else _types(name, parameters, self._source)
-        self._compiled: dict[str, CompiledKernel] = {}
+        self._compiled: dict[tuple[str, bool], CompiledKernel] = {}
         self._elsewhere: Callable[[Kernel, str], CompiledKernel] | None = None
         self._names: tuple[str, ...] = ()
         self._lock = threading.Lock()
@@ -71,10 +71,14 @@ class Kernel:
         """The CUDA C++ or PTX; empty for a cubin."""
         return self._source.text
 
-    def compile(self, arch: str = "sm_90") -> CompiledKernel:
+    def compile(self, arch: str = "sm_90", *, spread: bool = False) -> CompiledKernel:
         """Machine code, from this object, from the cache on disk, or from the compiler, in that order.
 
         A cubin is not compiled; it must match this architecture.
+
+        Args:
+            arch: architecture.
+            spread: whether its blocks will run on several GPUs at a time.
 
         Raises:
             CompileError: the source does not compile; the message is the compiler's log.
@@ -84,9 +88,9 @@ class Kernel:
         require(isinstance(arch, str), f"architecture must be a text such as 'sm_90', got {arch!r}")
         arch = self._arch_for(arch)
         with self._lock:
-            if arch not in self._compiled:
-                self._compiled[arch] = self._compiled_for(arch)
-            return self._compiled[arch]
+            if (arch, spread) not in self._compiled:
+                self._compiled[arch, spread] = self._compiled_for(arch, spread)
+            return self._compiled[arch, spread]
 
     @property
     def compiled_bytes(self) -> int:
@@ -97,12 +101,12 @@ class Kernel:
         """Sets a function that compiles the kernel, given kernel and architecture, instead of this process."""
         self._elsewhere = compile_it
 
-    def _compiled_for(self, arch: str) -> CompiledKernel:
-        if self._elsewhere is not None:
+    def _compiled_for(self, arch: str, spread: bool) -> CompiledKernel:
+        if self._elsewhere is not None and not spread:
             return self._elsewhere(self, arch)
         if self._source.cubin is not None:
             return cubin_kernel(self._source, self.name, self.parameters, arch)
-        request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch, self._names)
+        request = CompileRequest(self._source, self.name, self._options, self.preemptible, arch, self._names, spread)
         return _cached_or_built(request)
 
     def _compiled_with(self, names: Iterable[str]) -> None:

@@ -75,14 +75,20 @@ Assemble = Callable[[str, Sequence[str]], Assembled]
 """Arguments: PTX, and the symbols to report the usage of."""
 
 
-def build_module(ptx: str, entries: Sequence[str], arch: str, assemble: Assemble) -> BuiltModule:
+def build_module(
+    ptx: str,
+    entries: Sequence[str],
+    arch: str,
+    assemble: Assemble,
+    reach: _core.Reach = _core.Reach.ONE_DEVICE,
+) -> BuiltModule:
     """Builds these kernels, each with the worker that costs the least residency and spills.
 
     Raises:
         CompileError: they cannot be assembled, even without workers.
     """
     try:
-        transformed = _core.make_preemptible(ptx, list(entries))
+        transformed = _core.make_preemptible(ptx, list(entries), reach)
     except InvalidInput as error:
         refused = Worker(f"its PTX is not understood: {error}")
         return _without_workers(ptx, dict.fromkeys(entries, refused), assemble)

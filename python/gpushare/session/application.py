@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +21,28 @@ from gpushare.model.workload import PRIORITIES, Application
 from gpushare.policy import Policy
 from gpushare.session.dependencies import NOTHING
 from gpushare.session.job import Job
+from gpushare.session.spread import Devices, SpreadJob
 from gpushare.session.submission_forms import launched
 
 if TYPE_CHECKING:
     from gpushare.session.devices import SessionPart
     from gpushare.session.placing import Needs
     from gpushare.session.session import Session
+
+
+class Deputy:
+    """Stands for an application on a device that executes parts of its launches.
+
+    Attributes:
+        name: its name in the core.
+        part: the device.
+        number: its number there.
+    """
+
+    def __init__(self, name: str, part: SessionPart, number: int) -> None:
+        self.name = name
+        self.part = part
+        self.number = number
 
 
 class SessionApplication:
@@ -43,6 +59,8 @@ class SessionApplication:
         self._launches: list[Submitted] = []
         self._held: dict[int, int] = {}  # places in _launches of those that wait for something, by numbers of jobs
         self._cancelled = False
+        self._deputies: dict[int, Deputy] = {}  # by device
+        self._last_spread: SpreadJob | None = None
 
     @property
     def priority(self) -> int:
@@ -104,11 +122,30 @@ class SessionApplication:
             self._number, self._first_priority = core.add(described, first), self.priority
         return self._number
 
-    def _as_run(self, arrival_ns: int, launches: int) -> Application:
-        """The application as part of a run, with the launches that had begun, of which there are ``launches``."""
+    def _deputy_on(self, part: SessionPart, first: _core.Launch) -> int:
+        """The number of its deputy on the device, registered at its first part there; with the session's lock."""
+        if self._cancelled:
+            raise _core.Cancelled(f"application {self.name!r} has been cancelled")
+        if part.number not in self._deputies:
+            name = f"{self.name}@{part.number}"
+            described = _core.Application(name, [], priority=self.priority, weight=self.terms.weight)
+            self._deputies[part.number] = Deputy(name, part, part.core.add(described, first))
+        return self._deputies[part.number].number
+
+    def _numbers(self) -> list[tuple[_core.CoreSession, int]]:
+        """Its numbers in the cores that know it, and those of its deputies."""
+        own = [] if self._part is None or self._number is None else [(self._part.core, self._number)]
+        return own + [(each.part.core, each.number) for each in self._deputies.values()]
+
+    def _as_run(self, name: str, arrival_ns: int, operations: Sequence[_core.Launch]) -> Application:
+        """The application, or its deputy of this name, as part of a run, with these launches, which had begun."""
+        if name != self.name:
+            launches = [_first_like(each, iter(self._launches)) for each in operations]
+            return Application(name, tuple(launches), arrival_ns=arrival_ns, priority=self._first_priority)
+        rest = iter(self._launches)
         return Application(
             self.name,
-            tuple(submitted.launch for submitted in self._launches[:launches]),
+            tuple(_first_like(each, rest) for each in operations),
             arrival_ns=arrival_ns,
             priority=self._first_priority,  # the trace has the later ones
             weight=self.terms.weight,
@@ -127,7 +164,8 @@ class SessionApplication:
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
         after: Any = NOTHING,
-    ) -> Job:
+        spread: Devices = False,
+    ) -> Job | SpreadJob:
         """Submits a launch and returns at once.
 
         Args:
@@ -143,6 +181,8 @@ class SessionApplication:
                 a stream or a recorded event of PyTorch or CuPy, or any object with ``__cuda_stream__``. Or a list of
                 these. Of a stream, the work that is in it now. Later launches of the application wait as well. Where
                 one of these fails, the job is cancelled.
+            spread: True: its blocks run on all GPUs of the session at a time; or the numbers of those on which they
+                begin to. The job then is a :class:`gpushare.session.spread.SpreadJob`, which can be moved.
 
         Raises:
             InvalidInput: an argument, the grid or the block is not valid; the message names it. Or the first launch
@@ -151,7 +191,13 @@ class SessionApplication:
             DeviceError: the session has failed; on a GPU a CudaError.
         """
         parts = launched(kernel, blocks, grid, block, args, shared_bytes)
-        return self._session._submit(self, parts, after)
+        return self._session._submit(self, parts, after, spread)
+
+
+def _first_like(operation: _core.Launch, submitted: Iterator[Submitted]) -> Launch:
+    """The next launch that became such an operation: those of which no block began here are left out."""
+    shape = operation.kernel.name, operation.blocks
+    return next(each.launch for each in submitted if (each.core.kernel.name, each.core.blocks) == shape)
 
 
 def permitted_priority(name: str, priority: int, most: int | None, policy: str | Policy) -> int:

@@ -43,6 +43,12 @@ class Dependencies:
         if held is not None:
             held.happened(job, _failure_of(future))
 
+    def after_spread(self, job: int, other: _core.SpreadJob) -> None:
+        """The job waits for one on several devices."""
+        held = self._held
+        if held is not None:
+            held.after_spread(job, other)
+
     def after_handle(self, job: int, handle: int, is_stream: bool) -> None:
         """The job waits for a stream or an event of the driver."""
         held = self._held

@@ -181,11 +181,11 @@ class UnfinishedJobs:
     """
 
     def __init__(self) -> None:
-        self._jobs: list[Job] = []
+        self._jobs: list[LaunchFuture] = []
         self._look_at = LEAST_KEPT
         self._lock = threading.Lock()
 
-    def add(self, job: Job) -> None:
+    def add(self, job: LaunchFuture) -> None:
         """Adds a submitted job."""
         with self._lock:
             self._jobs.append(job)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class JobWatcher:
         self._core = core
         self._jobs: dict[int, Job] = {}
         self._thread: threading.Thread | None = None
+        self._others: list[threading.Thread] = []
         self._lock = threading.Lock()
 
     def watch(self, number: int, job: Job) -> None:
@@ -33,6 +35,13 @@ class JobWatcher:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name="gpushare futures", daemon=True)
                 self._thread.start()
+
+    def start(self, wait: Callable[[], None]) -> None:
+        """Calls this in a thread of its own: it waits for a job and settles it, and ends with the session."""
+        thread = threading.Thread(target=wait, name="gpushare future", daemon=True)
+        with self._lock:
+            self._others = [each for each in self._others if each.is_alive()] + [thread]
+            thread.start()
 
     def _serve(self) -> None:
         while self._settle_ended():
@@ -52,7 +61,7 @@ class JobWatcher:
         return True
 
     def join(self) -> None:
-        """Waits for the thread after the session's end, since it must not outlive the interpreter."""
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(LONGEST_JOIN_S)  # a callback of the program may not return
+        """Waits for the threads after the session's end, since they must not outlive the interpreter."""
+        for thread in (self._thread, *self._others):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(LONGEST_JOIN_S)  # a callback of the program may not return

@@ -43,6 +43,11 @@ class PlacedMemory:
             )
         return self._memory.address
 
+    @property
+    def memory(self) -> Memory | None:
+        """The device's memory; None: no device has it yet."""
+        return self._memory
+
     def upload(self, source: np.ndarray, offset: int = 0) -> None:
         """Copies these bytes into it."""
         if self._memory is not None:

@@ -32,6 +32,7 @@ from gpushare.session.job import Job, UnfinishedJobs
 from gpushare.session.placed_memory import on_part
 from gpushare.session.placing import Needs, Placing
 from gpushare.session.session_as_run import begun_work, decided_by
+from gpushare.session.spread import Devices, SpreadJob, SpreadLaunch
 from gpushare.session.submission_forms import Launched
 
 if TYPE_CHECKING:
@@ -293,6 +294,7 @@ class Session(SessionApi):
         finally:
             self._end()
         device_of = {each.name: each.device or 0 for each in busy}
+        device_of |= {deputy.name: deputy.part.number for each in busy for deputy in each._deputies.values()}
         measured = self._devices.conditions(workload, done, device_of.__getitem__)
         policy, place = decided_by(self.ordering, self._policies), self._place if self._placing else None
         devices = self._devices.descriptions
@@ -330,7 +332,8 @@ class Session(SessionApi):
         application: SessionApplication,
         launch: Launched,
         after: Any,
-    ) -> Job:
+        spread: Devices,
+    ) -> Job | SpreadJob:
         self._require_open()
         things = things_in(after, self._devices.parts[0].on.gpu) if after is not NOTHING else []
         kernel, grid, block, args, shared_bytes = launch
@@ -339,18 +342,32 @@ class Session(SessionApi):
         part = self._part_for(application, args, launch)
         if things:
             require_own_streams(after, part.on.ordinal)
-        submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
+        spreads = None
+        if spread is False:
+            submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
+        else:
+            spreads = SpreadLaunch(application, launch, self._devices.parts, keeps=self._measure_alone)
+            devices = spreads.numbers(spread)
+            submitted = spreads.submitted[part.number]
+        # Whatever the job waits for must exist as long as the driver may be asked about it.
+        held = [args, after]
+        job: Job | SpreadJob
         with self._lock:
             self._require_open()
             number = application._register(part.core, submitted.core)
+            if application._last_spread is not None:
+                things = [*things, *application._last_spread.as_things()]
             # Both steps under one lock, so that the list has the order of the job numbers.
-            job_number = part.core.submit(number, submitted.core, submitted.program, len(things) > 0)
+            if spreads is None:
+                job_number = part.core.submit(number, submitted.core, submitted.program, len(things) > 0)
+                job = Job(part, job_number, f"{kernel.name!r} of {application.name!r}", held)
+            else:
+                job = application._last_spread = spreads.job(devices, held)
+                job_number = job.submit(number, devices, is_held=len(things) > 0)
             if self._keeps_record:
                 if things:
                     application._held[job_number] = len(application._launches)
                 application._launches.append(submitted)
-        # Whatever the job waits for must exist as long as the driver may be asked about it.
-        job = Job(part, job_number, f"{kernel.name!r} of {application.name!r}", [args, after])
         self._jobs.add(job)
         if things:
             part.dependencies.hold(job_number, things)
@@ -369,15 +386,16 @@ class Session(SessionApi):
         self._require_open()
         with self._lock:
             priority = permitted_priority(application.name, priority, self._highest_priority, self.policy)
-            if application._part and application._number is not None and not application._cancelled:
-                application._part.core.set_priority(application._number, priority)
+            if not application._cancelled:
+                for core, number in application._numbers():
+                    core.set_priority(number, priority)
             application._priority = priority
 
     def _cancel(self, application: SessionApplication) -> None:
         self._require_open()
         with self._lock:
             application._cancelled = True
-            if application._part and application._number is not None:
-                application._part.core.withdraw(application._number)
+            for core, number in application._numbers():
+                core.withdraw(number)
             if not self._keeps_record and application in self._applications:
                 self._applications.remove(application)

@@ -27,13 +27,19 @@ def begun_work(
         InvalidInput: nothing has begun.
     """
     # An application that was cancelled while an ordering held all its operations back has no launches.
-    launches = {each.name: len(each.operations) for each in done.applications}
     named = {each.name: each for each in applications}
-    begun = [named[name] for name in launches]
-    require(len(begun) > 0, "nothing that was submitted to this session has begun")
-    times = list(zip(begun, record.arrivals, record.turnarounds, strict=True))
-    alone = {each.name: turnaround if each._cancelled else alone_ns(each) for each, _, turnaround in times}
-    return Workload("session", tuple(each._as_run(start, launches[each.name]) for each, start, _ in times)), alone
+    for each in applications:
+        named.update((deputy.name, each) for deputy in each._deputies.values())
+    require(len(done.applications) > 0, "nothing that was submitted to this session has begun")
+    alone: dict[str, int] = {}
+    parts = []
+    for core, start, turnaround in zip(done.applications, record.arrivals, record.turnarounds, strict=True):
+        application = named[core.name]
+        is_whole = core.name == application.name and not application._cancelled
+        alone[core.name] = alone_ns(application) if is_whole else turnaround
+        launches = [each for each in core.operations if isinstance(each, _core.Launch)]
+        parts.append(application._as_run(core.name, start, launches))
+    return Workload("session", tuple(parts)), alone
 
 
 def decided_by(ordering: str, policies: Sequence[str]) -> str:

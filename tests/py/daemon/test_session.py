@@ -178,6 +178,11 @@ def test_bad_arguments_name_themselves(session, run):
         run(application, "unknown")
 
 
+def test_a_launch_on_several_devices_is_refused(session):
+    with raises_naming(gs.InvalidInput, "spread=True"):
+        session.application("alice").submit(gs.KernelModel("m", threads=32, latency_ns=1), 4, spread=True)
+
+
 def test_numbers_become_what_the_kernel_takes(session, run):
     values = session.array(np.zeros(1, np.float64))
     application = session.application("alice")

@@ -37,6 +37,16 @@ class Dawdles(gs.Policy):
         return gs.Plan({launch: launch.max_residency for launch in state.running})
 
 
+class Holds(gs.Policy):
+    """Everybody gets everything, but for one application, which gets nothing."""
+
+    def __init__(self, name):
+        self.held = name
+
+    def decide(self, state):
+        return gs.Plan({each: each.max_residency for each in state.running if each.application != self.held})
+
+
 class Stress(gs.Policy):
     """Random quotas on every SM, again and again; every so often all get what they want, so that all end."""
 

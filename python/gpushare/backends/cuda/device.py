@@ -71,9 +71,9 @@ class CudaDevice:
         """The device description that the scheduler uses."""
         return self.core.description
 
-    def compiled(self, kernel: Kernel) -> CompiledKernel:
-        """The kernel compiled for this GPU."""
-        return kernel.compile(self.core.architecture)
+    def compiled(self, kernel: Kernel, *, spread: bool = False) -> CompiledKernel:
+        """The kernel compiled for this GPU, or for this one and others at a time."""
+        return kernel.compile(self.core.architecture, spread=spread)
 
     def load(self, kernel: Kernel) -> _core.KernelCode:
         """The kernel's code on this GPU, compiled and loaded at its first use."""

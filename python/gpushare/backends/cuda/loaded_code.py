@@ -99,6 +99,19 @@ class LoadedCode:
                 known[key] = self._modules[compiled.module].core.kernel(*key, compiled.worker_blocks)
             return known[key]
 
+    def load_spread(self, kernel: Kernel) -> _core.KernelCode:
+        """The kernel's code for a launch on several GPUs.
+
+        Raises:
+            InvalidInput: its blocks cannot run on several; the message says why.
+        """
+        compiled = self._device.compiled(kernel, spread=True)
+        if compiled.worker_symbol is None:
+            raise InvalidInput(f"kernel {kernel.name!r} cannot run on several GPUs: {compiled.refusal}")
+        code = self._device.load_without_variables(compiled)
+        self._without_variables[id(code)] = code
+        return code
+
     def variable(self, kernel: Kernel, name: str, dtype: Any = None, shape: Any = None) -> DeviceArray:
         """A variable of the kernel's source, as an array in its memory."""
         found, module = self.found_variable(kernel, name)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpushare.kernels.kernel import Kernel
 
 ALONE_REPEATS = 3
+MOST_WORKER_BLOCKS = 1 << 31
 
 
 def estimates_for(device: CudaDevice, ordering: str) -> Device | None:
@@ -51,6 +52,7 @@ class GpuInSession(SessionDevice):
         self.device = device
         self.code = LoadedCode(device)
         self._shapes = LaunchShapes(self._shape)
+        self._spread_shapes = LaunchShapes(self._spread_shape)
 
     @property
     def kind(self) -> Hashable:
@@ -94,7 +96,16 @@ class GpuInSession(SessionDevice):
         self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
     ) -> Submitted:
         """The core's launch with its code and checked arguments."""
-        shape = self._shape_of(kernel, grid, block, shared_bytes)
+        return self._submitted(self._shape_of(kernel, grid, block, shared_bytes), args, keeps)
+
+    def spread_launch(
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+    ) -> Submitted:
+        """The same for a launch on several GPUs."""
+        _require_kernel(kernel)
+        return self._submitted(self._spread_shapes.of(kernel, grid, block, shared_bytes), args, keeps)
+
+    def _submitted(self, shape: Shape, args: Sequence[Any], keeps: bool) -> Submitted:
         launch, packed = shape.launch, shape.packing.pack(args)
         program = _core.CudaProgram()
         _, extent, threads = launch.cuda
@@ -106,13 +117,26 @@ class GpuInSession(SessionDevice):
         return self._shape_of(kernel, grid, block, shared_bytes).core
 
     def _shape_of(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
-        if isinstance(kernel, KernelModel):
-            raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
+        _require_kernel(kernel)
         return self._shapes.of(kernel, grid, block, shared_bytes)
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
         launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
-        code, compiled = self.code.load(kernel), self.device.compiled(kernel)
+        return self._shape_with(launch, self.code.load(kernel))
+
+    def _spread_shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
+        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+        code, threads = self.code.load_spread(kernel), launch.cuda[2]
+        if not code.can_be_worker(threads, shared_bytes) or launch.blocks >= MOST_WORKER_BLOCKS:
+            raise InvalidInput(
+                f"kernel {kernel.name!r} cannot run on several GPUs with a grid of {launch.blocks} and a block of "
+                f"{threads}: its workers suit other blocks, and have no room for this one's shared memory, or number "
+                f"fewer than {MOST_WORKER_BLOCKS} blocks"
+            )
+        return self._shape_with(launch, code)
+
+    def _shape_with(self, launch: Launch, code: _core.KernelCode) -> Shape:
+        compiled = self.device.compiled(launch.cuda[0])
         core = _core.Launch(self.device.model(launch, code), launch.blocks)
         _core.require_runnable(self.device.description, core)
         return Shape(launch, core, code, QuickPacking(compiled.name, compiled.parameters))
@@ -148,6 +172,12 @@ class GpuInSession(SessionDevice):
         """Releases the session's copies of kernels' variables with its last job."""
         self.code.clear()
         self._shapes = LaunchShapes(self._shape)
+        self._spread_shapes = LaunchShapes(self._spread_shape)
+
+
+def _require_kernel(kernel: Any) -> None:
+    if isinstance(kernel, KernelModel):
+        raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
 
 
 def _held(argument: Any) -> Any:

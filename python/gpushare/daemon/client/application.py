@@ -81,6 +81,7 @@ class DaemonApplication:
         args: Sequence[Any] = (),
         shared_bytes: int = 0,
         after: Any = (),
+        spread: bool = False,
         idempotent: bool = False,
     ) -> DaemonJob:
         """Submits a launch and returns at once.
@@ -96,6 +97,7 @@ class DaemonApplication:
             idempotent: the launch may be repeated, and is if the worker ends before the launch does and all its arrays
                 are durable.
             after: nothing: only jobs of a session in this process can wait for something else.
+            spread: False: only a session in this process has several GPUs.
 
         Raises:
             InvalidInput: an argument, the grid or the block is not valid; the message names it.
@@ -110,6 +112,8 @@ class DaemonApplication:
                 "after= is for jobs of a session in this process: for a job of a server, wait first, "
                 "for example by result() or torch.cuda.synchronize()"
             )
+        if spread is not False:
+            raise InvalidInput(f"spread={spread!r} is for sessions in this process: a client of a server has one GPU")
         parts = launched(kernel, blocks, grid, block, args, shared_bytes)
         return self._session._submit(self, parts, idempotent)
 

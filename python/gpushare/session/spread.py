@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches on several GPUs of a session at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpushare import _core
+from gpushare._core import InvalidInput
+from gpushare.backends.base import Submitted
+from gpushare.checks import require, whole
+from gpushare.session.dependencies import Dependencies, Thing
+from gpushare.session.job import LaunchFuture
+from gpushare.session.placed_memory import placed_memory
+
+if TYPE_CHECKING:
+    from gpushare.session.application import SessionApplication
+    from gpushare.session.devices import SessionPart
+    from gpushare.session.submission_forms import Launched
+
+Devices = bool | int | Sequence[int]
+"""All devices of a session, or the numbers of some."""
+LONGEST_S = 1e6
+
+
+class SpreadLaunch:
+    """A launch as it is on each device of a session that it can go to.
+
+    Args:
+        application: it has its device, on which the arrays are.
+        launch: as it is submitted.
+        parts: all devices of the session.
+        keeps: whether arguments will be needed for the time alone.
+    """
+
+    def __init__(
+        self, application: SessionApplication, launch: Launched, parts: Sequence[SessionPart], *, keeps: bool
+    ) -> None:
+        self.application = application
+        self.name = f"{launch[0].name!r} of {application.name!r}"
+        self.arguments = launch[3]
+        self._launch = launch
+        self._parts = parts
+        self._keeps = keeps
+        self.submitted: dict[int, Submitted] = {}
+
+    @property
+    def home(self) -> SessionPart:
+        """The application's device."""
+        assert self.application._part is not None
+        return self.application._part
+
+    def numbers(self, devices: Devices) -> list[int]:
+        """The numbers of the devices, all of which can run it.
+
+        Raises:
+            InvalidInput: there is no such device, or one is named twice; or something of the launch does not suit it.
+        """
+        subject, count = f"launch of {self.name}", len(self._parts)
+        require(count > 1, f"{subject}: the session has one device: open it on several, as 'cuda:0,cuda:1'")
+        listed: Any = devices if isinstance(devices, list | tuple) else [devices]
+        given = range(count) if devices is True else listed
+        numbers = [whole(f"{subject}: device", each, 0, count - 1) for each in given]
+        require(len(numbers) > 0, f"{subject}: name at least one device")
+        require(len(set(numbers)) == len(numbers), f"{subject}: names a device twice: {numbers}")
+        for each in (self.home.number, *numbers):
+            self._prepare(self._parts[each])
+        return numbers
+
+    def _prepare(self, part: SessionPart) -> None:
+        if part.number in self.submitted:
+            return
+        kernel, grid, block, args, shared_bytes = self._launch
+        made = part.on.spread_launch(kernel, grid, block, shared_bytes, args, keeps=self._keeps)
+        for position, each in enumerate(args):
+            _require_reachable(f"launch of {self.name}: argument {position}", each)
+        if part is not self.home:
+            _core.let_access(_gpu(self.home), _gpu(part))
+        self.submitted[part.number] = made
+
+    def job(self, devices: list[int], things: Sequence[Any]) -> SpreadJob:
+        """The job, which has a place on each of these devices but its home; with the session's lock."""
+        job = SpreadJob(self, _core.SpreadJob(_gpu(self.home), self.submitted[self.home.number].launch.blocks), things)
+        for number in devices:
+            if number != self.home.number:
+                self.add_place(job.core, number)
+        return job
+
+    def add_place(self, job: _core.SpreadJob, number: int) -> None:
+        """Makes the job able to go to the device."""
+        part, made = self._parts[number], self.submitted[number]
+        assert made.program is not None
+        job.add_place(number, part.core, self.application._deputy_on(part, made.core), made.core, made.program)
+
+
+class SpreadJob(LaunchFuture):
+    """A launch whose blocks run on several GPUs of a session: a :class:`concurrent.futures.Future` that can be awaited.
+
+    On each GPU its part is a launch of that GPU's scheduler. Made by :meth:`SessionApplication.submit` with ``spread``.
+    """
+
+    def __init__(self, launch: SpreadLaunch, core: _core.SpreadJob, things: Sequence[Any]) -> None:
+        self._spread: SpreadLaunch | None = launch
+        self._name = launch.name
+        self._session = launch.application._session
+        self._home = launch.home
+        self.core = core
+        self._held: Sequence[Any] | None = [launch.arguments, things]
+        self._error: Exception | None = None
+
+    @property
+    def name(self) -> str:
+        """Application and kernel, for messages."""
+        return self._name
+
+    def move(self, devices: Devices) -> bool:
+        """Its blocks run on these devices from now on: on others none begins, and those that run end there.
+
+        Args:
+            devices: their numbers in the session, or one; True: all.
+
+        Returns:
+            False if it has ended.
+
+        Raises:
+            InvalidInput: there is no such device, one is named twice, or one cannot run it; it goes on where it is.
+            DeviceError: the session has failed.
+        """
+        launch = self._spread
+        if launch is None or self._wait(0):
+            return False
+        numbers = launch.numbers(devices)
+        with self._session._lock:
+            self._session._require_open()
+            for each in numbers:
+                if not self.core.has_place(each):
+                    launch.add_place(self.core, each)
+        return self.core.move(numbers)
+
+    def submit(self, number: int, devices: list[int], *, is_held: bool) -> int:
+        """Submits it; ``number`` is that of its application on its device. Returns the number of its job there."""
+        launch = self._spread
+        assert launch is not None
+        made = launch.submitted[launch.home.number]
+        assert made.program is not None
+        home = launch.home
+        return self.core.submit(home.number, home.core, number, made.core, made.program, devices, is_held)
+
+    def as_things(self) -> list[Thing]:
+        """What a later job of its application waits for; nothing where it has ended."""
+        return [] if self._wait(0) else [partial(Dependencies.after_spread, other=self.core)]
+
+    def _settle_at_end(self) -> None:
+        if self._wait(0):
+            self._settle()
+        else:
+            self._home.watcher.start(self._settle_later)
+
+    def _settle_later(self) -> None:
+        with suppress(TimeoutError):
+            self._wait(LONGEST_S)
+            self._settle()
+
+    def _wait(self, seconds: float) -> bool:
+        if self._error is not None or self._held is None:
+            return True
+        self._home.core.require_other_thread()
+        try:
+            if not self.core.wait(seconds):
+                return False
+        except Exception as error:
+            self._error = error
+        self._held = self._spread = None
+        return True
+
+    def _failure(self) -> Exception | None:
+        return self._error
+
+    def __repr__(self) -> str:
+        return f"<SpreadJob {self.name}>"
+
+
+def _gpu(part: SessionPart) -> _core.CudaDevice:
+    gpu = part.on.gpu
+    assert gpu is not None  # others refuse to spread
+    return gpu
+
+
+def _require_reachable(subject: str, argument: Any) -> None:
+    """Raise InvalidInput for memory that only one GPU may have mapped."""
+    memory = placed_memory(argument)
+    is_array = memory is not None or hasattr(argument, "__cuda_array_interface__") or hasattr(argument, "__dlpack__")
+    is_own = memory is not None and isinstance(memory.memory, _core.DeviceMemory)
+    if is_array and not is_own:
+        raise InvalidInput(
+            f"{subject}: a launch on several GPUs takes arrays of its session, as others and variables of kernels may "
+            "be mapped for one GPU only: copy it, session.array(...)"
+        )

@@ -23,7 +23,7 @@ from gpushare import _core
 from gpushare.backends.baselines import BASELINES
 from gpushare.cli import COMMANDS, main
 from gpushare.daemon.settings import Settings
-from gpushare.files.toml_file import Schema
+from gpushare.files.schema import Schema
 from gpushare.model.device_file import DeviceTable
 from gpushare.model.workload_schema import (
     ApplicationTable,

@@ -8,7 +8,7 @@ import pytest
 
 from gpushare.cli import main
 from gpushare.daemon.settings import Settings
-from gpushare.files.toml_file import checked
+from gpushare.files.schema import checked
 
 yaml = pytest.importorskip("yaml")
 

@@ -17,7 +17,8 @@ from gpushare._core import InvalidInput
 from gpushare.checks import MOST_BYTES
 from gpushare.daemon.errors import RefusedError
 from gpushare.daemon.protocol.peer import Peer
-from gpushare.files.toml_file import Schema, read_toml
+from gpushare.files.schema import Schema
+from gpushare.files.toml_file import read_toml
 from gpushare.model.service_level import WEIGHTS
 from gpushare.model.workload import PRIORITIES
 

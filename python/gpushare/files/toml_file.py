@@ -11,41 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic import ValidationError
 
 from gpushare._core import InvalidInput
+from gpushare.files.schema import AnySchema, Key, Schema, what_is_wrong, without_tags
 from gpushare.files.toml_text import ENCODING
 
-Key = tuple[str | int, ...]
-
-
-class Schema(BaseModel):
-    """A table of a file: unknown keys are errors, and numbers are not read from strings."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-def tag_of(schema: type[Schema]) -> str:
-    """The tag of this schema in a union: it occurs in the locations of errors, and is no key of the file."""
-    return f"<{schema.__name__}>"
-
-
-def accepted_by(check: Callable[[Any], Any]) -> AfterValidator:
-    """A key with an unchanged value, and an error if ``check`` raises InvalidInput for it."""
-
-    def validated(value: Any) -> Any:
-        try:
-            if value is not None:  # None counts as absent
-                check(value)
-        except InvalidInput as error:
-            raise PydanticCustomError("refused", "{why}", {"why": str(error)}) from error
-        return value
-
-    return AfterValidator(validated)
-
-
-AnySchema = TypeVar("AnySchema", bound=Schema)
 Made = TypeVar("Made")
 
 
@@ -80,18 +51,10 @@ def made_from(path: Path, schema: type[AnySchema], make: Callable[[AnySchema], M
         raise InvalidInput(said_at(path, error)) from error
 
 
-def checked(data: Any, schema: type[AnySchema]) -> AnySchema:
-    """The data as the schema's object; InvalidInput names the key of an error."""
-    try:
-        return schema.model_validate(data)
-    except ValidationError as error:
-        raise InvalidInput("\n".join(_wrong(each, schema) for each in error.errors())) from error
-
-
 def complaint(path: Path, text: str, error: Any, schema: type[Schema]) -> str:
     """One line for one error: file, line, key, and the problem."""
-    line = line_of(text, _without_tags(error["loc"]))
-    return f"{path}:{line}: {_wrong(error, schema)}" if line else f"{path}: {_wrong(error, schema)}"
+    line = line_of(text, without_tags(error["loc"]))
+    return f"{path}:{line}: {what_is_wrong(error, schema)}" if line else f"{path}: {what_is_wrong(error, schema)}"
 
 
 @contextmanager
@@ -108,41 +71,6 @@ def said_at(path: Path, error: InvalidInput) -> str:
     """The error with the file and, if :func:`at_key` attached the key, the line."""
     line = line_of(path.read_text(encoding=ENCODING), getattr(error, "key", ()))
     return f"{path}:{line}: {error}" if line else f"{path}: {error}"
-
-
-def _wrong(error: Any, schema: type[Schema]) -> str:
-    key: Key = error["loc"]
-    name = ".".join(str(part) for part in _without_tags(key))
-    if error["type"] == "extra_forbidden":
-        return f"unknown key '{name}'; known here: {', '.join(known_keys(schema, key[:-1]))}"
-    if error["type"] == "missing":
-        return f"key '{name}' is missing"
-    if error["type"] == "refused":
-        return f"key '{name}': {error['msg']}"
-    return f"key '{name}': {error['msg']}, got {error['input']!r}"
-
-
-def _without_tags(key: Key) -> Key:
-    return tuple(part for part in key if not str(part).startswith("<"))
-
-
-def known_keys(schema: type[Schema], table: Key) -> list[str]:
-    """The keys that the schema has in this table."""
-    choices: list[type[Schema]] = []
-    for part in table:
-        fields = {field.alias or name: field for name, field in schema.model_fields.items()}
-        if part in fields:
-            choices = _models_in(fields[part].annotation)
-            schema = next(iter(choices), schema)
-        else:
-            schema = next((each for each in choices if tag_of(each) == part), schema)
-    return [field.alias or name for name, field in schema.model_fields.items()]
-
-
-def _models_in(annotation: Any) -> list[type[Schema]]:
-    if isinstance(annotation, type) and issubclass(annotation, Schema):
-        return [annotation]
-    return [model for argument in getattr(annotation, "__args__", ()) for model in _models_in(argument)]
 
 
 HEADER = re.compile(r"^\s*\[(\[?)\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")

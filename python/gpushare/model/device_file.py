@@ -10,7 +10,8 @@ from pydantic import Field
 
 from gpushare import _core
 from gpushare._core import Device
-from gpushare.files.toml_file import Schema, checked, made_from
+from gpushare.files.schema import Schema, checked
+from gpushare.files.toml_file import made_from
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Nanoseconds = Annotated[float, Field(ge=0, le=1e15)]

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gpushare.checks import did_you_mean, require
-from gpushare.files.toml_file import at_key, checked, made_from
+from gpushare.files.schema import checked
+from gpushare.files.toml_file import at_key, made_from
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.argument_file import argument_from_data
 from gpushare.model.arrivals_file import requests_of

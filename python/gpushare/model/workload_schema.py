@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, Tag
 from gpushare.arguments.launch_arguments import LARGEST_DATA_SEED
 from gpushare.arguments.launch_geometry import block_of, grid_of
 from gpushare.checks import MOST_BYTES
-from gpushare.files.toml_file import Schema, accepted_by, tag_of
+from gpushare.files.schema import Schema, accepted_by, tag_of
 from gpushare.model.argument_file import argument_from_data
 from gpushare.model.arrivals import LARGEST_SEED, MOST_REQUESTS, RATES_PER_S, SPEEDS, STAYS_S, THINK_TIMES_NS
 from gpushare.model.host_pace import LONGEST_NS

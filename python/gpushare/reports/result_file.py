@@ -23,7 +23,7 @@ from gpushare.backends.base import DEFAULT_PLACEMENT
 from gpushare.backends.simulator.simulation import simulate
 from gpushare.checks import require, require_name
 from gpushare.files.atomic_write import require_writable, write_atomically
-from gpushare.files.toml_file import Schema, checked
+from gpushare.files.schema import Schema, checked
 from gpushare.model.argument_file import for_json
 from gpushare.model.device_file import DeviceTable, device_from_dict, device_to_dict
 from gpushare.model.workload import Workload

@@ -21,7 +21,7 @@ from gpushare.daemon.compiling.messages import read, write
 from gpushare.daemon.errors import as_message
 from gpushare.daemon.protocol.kernel_wire import kernel_of
 from gpushare.daemon.protocol.messages import RegisterKernel
-from gpushare.files.toml_file import checked
+from gpushare.files.schema import checked
 from gpushare.kernels.compile_error import CompileError
 
 NICENESS = 5

@@ -27,7 +27,7 @@ from gpushare.daemon.http.timeline import timeline
 from gpushare.daemon.http.token_file import TokenFile
 from gpushare.daemon.http.watched_device import ERRORS, WatchedDevice
 from gpushare.daemon.protocol.messages import Name, Priority
-from gpushare.files.toml_file import Schema, checked
+from gpushare.files.schema import Schema, checked
 
 LOG = logging.getLogger("gpushare.daemon.http")
 PAGE = Path(__file__).with_name("page")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from gpushare.files.toml_file import Schema
+from gpushare.files.schema import Schema
 
 
 class Grant(Schema):

@@ -11,7 +11,7 @@ from gpushare._core import InvalidInput
 from gpushare.checks import require
 from gpushare.daemon.protocol.limits import MOST_CUBIN_BYTES, MOST_SOURCE_BYTES
 from gpushare.daemon.protocol.messages import Named, RegisterKernel, RegisterModel
-from gpushare.files.toml_file import checked
+from gpushare.files.schema import checked
 from gpushare.kernels.kernel import Kernel
 from gpushare.kernels.source import KernelSource, compile_options, with_absolute_paths
 from gpushare.model.kernel_model import KernelModel

@@ -11,7 +11,7 @@ from gpushare._core import InvalidInput
 from gpushare.checks import MOST_BYTES
 from gpushare.daemon.errors import ProtocolError
 from gpushare.daemon.protocol import limits
-from gpushare.files.toml_file import Schema, checked
+from gpushare.files.schema import Schema, checked
 from gpushare.model.service_level import DEADLINES_NS, LATENCIES_NS, MIN_SPEEDS, WEIGHTS, Terms
 from gpushare.model.workload import PRIORITIES
 

@@ -21,7 +21,7 @@ from gpushare.daemon.protocol.grant import LoadReport
 from gpushare.daemon.protocol.limits import SEND_TIMEOUT_S
 from gpushare.daemon.protocol.wire import packed, unpacked
 from gpushare.daemon.settings import Settings, to_dict
-from gpushare.files.toml_file import checked
+from gpushare.files.schema import checked
 
 LOG = logging.getLogger("gpushare.daemon.supervisor")
 COMMAND = (sys.executable, "-P", "-m", "gpushare.daemon.worker.main")

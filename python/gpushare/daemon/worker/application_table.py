@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from gpushare.daemon.worker.handles import HandleTable
+from gpushare.daemon.worker.handle_table import HandleTable
 from gpushare.daemon.worker.served_application import ServedApplication
 
 

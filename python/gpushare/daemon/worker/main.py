@@ -24,7 +24,7 @@ from gpushare.daemon.worker.served_programs import ServedPrograms
 from gpushare.daemon.worker.served_session import ServedSession
 from gpushare.daemon.worker.watchdog import watch
 from gpushare.daemon.worker.worker import OpenSession, Worker
-from gpushare.files.toml_file import checked
+from gpushare.files.schema import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_NO_DEVICE = 72

@@ -21,7 +21,7 @@ from gpushare.daemon.protocol.limits import MOST_ARENAS, MOST_WAITING_REQUESTS, 
 from gpushare.daemon.protocol.messages import number_of, request_in, require_version
 from gpushare.daemon.protocol.wire import Channel, Message, close_all
 from gpushare.daemon.worker.application_table import ApplicationTable
-from gpushare.daemon.worker.handles import HandleTable
+from gpushare.daemon.worker.handle_table import HandleTable
 from gpushare.daemon.worker.metrics import look_before_end
 from gpushare.daemon.worker.served_array import ServedArray
 from gpushare.daemon.worker.served_kernels import ServedKernels

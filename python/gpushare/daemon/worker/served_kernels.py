@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpushare._core import InvalidInput
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.backends.base import AloneNs
-from gpushare.daemon.worker.handles import HandleTable
+from gpushare.daemon.worker.handle_table import HandleTable
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.kernel_model import KernelModel
 

@@ -36,7 +36,7 @@ from gpushare.daemon.worker.metrics import JobMetrics
 from gpushare.daemon.worker.pinning import Pinning
 from gpushare.daemon.worker.requests.handlers import HANDLERS
 from gpushare.daemon.worker.served_client import ServedClient
-from gpushare.files.toml_file import checked
+from gpushare.files.schema import checked
 
 LOG = logging.getLogger("gpushare.daemon.worker")
 EXIT_FAULT = 71

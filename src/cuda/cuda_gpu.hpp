@@ -67,6 +67,7 @@ class CudaGpu final : public LiveGpu {
   const std::unique_lock<std::mutex> in_use_;
   const CurrentContext current_;
   WallClock clock_;
+  WakeSignal wakes_;  // threads of other devices wake it as long as there are launches
   LaunchFactory factory_;
   mutable EventBuffer events_;
   PollSchedule polls_;
@@ -74,7 +75,6 @@ class CudaGpu final : public LiveGpu {
   CopyQueue to_device_;
   CopyQueue to_host_;
   SchedulerWatch watch_;
-  WakeSignal wakes_;
   Time health_checked_{};
   Time heartbeat_at_{};
   std::function<void()> heartbeat_ = [] {};

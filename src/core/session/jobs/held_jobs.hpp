@@ -15,8 +15,8 @@ namespace gpushare {
 /// For any thread.
 class HeldJobs {
  public:
-  /// The session outlives this.
-  explicit HeldJobs(Session& session) : session_(session) {}
+  /// The session outlives this, or close() comes before its end.
+  explicit HeldJobs(Session& session) : session_(&session) {}
 
   /// The job, which was submitted as held, waits for so many things, at least one.
   void hold(JobId job, int things) {
@@ -28,11 +28,17 @@ class HeldJobs {
   void happened(JobId job, const std::string& failure = {}) {
     const std::scoped_lock lock(mutex_);
     const auto found = left_.find(job);
-    if (found == left_.end()) return;  // another one has failed
+    if (session_ == nullptr || found == left_.end()) return;  // the end, or another one has failed
     if (failure.empty() && --found->second > 0) return;
     left_.erase(found);
-    if (!failure.empty() && session_.keeps_record()) failed_.push_back(job);
-    session_.release(job, failure);
+    if (!failure.empty() && session_->keeps_record()) failed_.push_back(job);
+    session_->release(job, failure);
+  }
+
+  /// What happens from now on does nothing, and the session is used no more.
+  void close() {
+    const std::scoped_lock lock(mutex_);
+    session_ = nullptr;
   }
 
   /// Those that something has failed for; none where the session keeps no record, as it may go on for ever.
@@ -42,7 +48,7 @@ class HeldJobs {
   }
 
  private:
-  Session& session_;
+  Session* session_;  // nullptr: closed
   mutable std::mutex mutex_;
   std::unordered_map<JobId, int> left_;  // how many things each waits for
   std::vector<JobId> failed_;

@@ -57,6 +57,15 @@ TEST_P(HeldJobsTest, FirstFailureCancelsTheJobAndIsKeptOnlyWithTheRecord) {
   }()));
 }
 
+TEST_P(HeldJobsTest, WhatHappensOnceTheyAreClosedDoesNothing) {
+  const JobId job = hold(1);
+  held_.close();
+  held_.happened(job);
+  held_.happened(job, "it has failed");
+  EXPECT_FALSE(session_.wait(job, std::chrono::milliseconds(2)));
+  EXPECT_TRUE(held_.failed().empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutARecord, HeldJobsTest, testing::Bool());
 
 }  // namespace

@@ -64,6 +64,13 @@ void Session::Service::serve(Session& session) {
 
 void Session::Service::serve_on_device(Session& session) {
   const auto work = std::make_shared<OpenWork>();
+  // A policy may keep states, and with them the work. Its code goes in any case, behind the launches that use it: what
+  // waits for a part of a grid would wait for ever.
+  struct EndOfCode {
+    OpenWork& work;
+    ~EndOfCode() { work.codes.clear(); }
+  };
+  const EndOfCode end_of_code{*work};
   const auto world = std::make_shared<std::pair<std::shared_ptr<const Device>, std::shared_ptr<OpenWork>>>(
       session.device_.description, work);
   std::unique_ptr<Policy> policy = session.make_policy_(world);

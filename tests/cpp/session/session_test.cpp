@@ -93,6 +93,21 @@ TEST(Session, HeldJobAndThoseBehindItWaitForItsRelease) {
   EXPECT_TRUE(trial.session.wait(held, {}));
 }
 
+TEST(Session, CodeEndsWithTheSessionThoughThePolicyHasKeptItsStates) {
+  std::shared_ptr<const void> kept;
+  const auto keep = [&kept](const std::shared_ptr<const void>& world) {
+    kept = world;
+    return make_policy("fifo");
+  };
+  Session session(realtime_device(small_device(), 1, 1.0), keep);
+  auto code = std::make_shared<const DeviceCode>();
+  const std::weak_ptr<const DeviceCode> seen = code;
+  session.submit(session.add({.name = "a"}), launch_of(1, 1000), std::move(code), true);
+  EXPECT_THAT(session.status().applications, SizeIs(1));  // the thread has taken the job
+  session.close();
+  EXPECT_TRUE(seen.expired());
+}
+
 TEST(Session, TimeInWhichAJobIsHeldIsNoTurnaround) {
   TrialSession trial;
   const JobId held = trial.submit(trial.add("a"), 1, 1ms, true);

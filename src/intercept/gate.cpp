@@ -25,6 +25,11 @@ constexpr std::uint64_t keeper_patience_ns = 100'000'000;
 constexpr std::uint64_t collective_patience_ns = 1'000'000;
 /// A process that is further behind launches other collectives than the one ahead, as stages of a pipeline do.
 constexpr std::uint64_t most_behind = 1024;
+/// For so long after it has come to the gate a process that is behind is not held. Launching takes less; one whose
+/// count never catches up, since it leaves collectives out, is held then.
+constexpr std::uint64_t longest_catching_up_ns = 20'000'000;
+/// Without a look for so long, the process has launched freely meanwhile, and this is another hold.
+constexpr std::uint64_t between_holds_ns = 5'000'000;
 /// The interval at which a thread asks the driver about work under way: its mark may have been lost with the context.
 constexpr std::uint64_t mark_patience_ns = 10'000'000;
 
@@ -41,8 +46,19 @@ bool is_behind_in_collectives(const Membership& member) {
   });
 }
 
+/// These are for all threads of the process: which of them notes a time does not matter.
+std::atomic<std::uint64_t> catching_up_since = 0;
+std::atomic<std::uint64_t> last_behind = 0;
+
+bool may_catch_up(const Membership& member) {
+  if (!is_behind_in_collectives(member)) return false;
+  const std::uint64_t now = now_ns();
+  if (now - last_behind.exchange(now, std::memory_order_relaxed) > between_holds_ns) catching_up_since = now;
+  return now - catching_up_since.load(std::memory_order_relaxed) <= longest_catching_up_ns;
+}
+
 bool has_to_wait(const Membership& member, const StreamWords& words, Lease lease) {
-  if (lease.state == LeaseState::Held) return !is_behind_in_collectives(member);
+  if (lease.state == LeaseState::Held) return !may_catch_up(member);
   return lease.state == LeaseState::Limited && is_over_limit(words, lease);
 }
 

@@ -259,6 +259,16 @@ def test_a_process_that_launches_other_collectives_than_one_far_ahead_is_held(ma
     waits_at_gate(second, lambda: page.process_slot(1))
 
 
+def test_a_process_that_never_catches_up_in_collectives_is_held_after_a_while(machine, page):
+    first, second = machine.program(page), machine.program(page)
+    for each in (first, second):
+        each.ask("launch collective 1")
+    page.tell("collectives 0 2")
+    page.lease(HELD)
+    second.send("launch kernel 1000000")
+    wait_until(lambda: page.process_slot(1)["held_ns"] > 0)
+
+
 def test_a_process_does_not_wait_for_collectives_of_one_that_has_ended(machine, page):
     first, second = machine.program(page), machine.program(page)
     first.ask("launch collective 1")

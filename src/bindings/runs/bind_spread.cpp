@@ -40,7 +40,9 @@ JobId submit(SpreadJob& job, std::size_t home, const std::shared_ptr<Session>& s
 
 void add_place(SpreadJob& job, std::size_t device, const std::shared_ptr<Session>& session, int application,
                const Launch& launch, const CudaProgram& program) {
-  job.add_place(device, place_of(session, application, launch, program));
+  SpreadPlace place = place_of(session, application, launch, program);
+  const py::gil_scoped_release released;  // a session's thread that has the job may wait for the GIL
+  job.add_place(device, std::move(place));
 }
 
 bool wait(const SpreadJob& job, double timeout_s) {
@@ -63,7 +65,7 @@ void bind_spread(py::module_& module) {
       .def(py::init(&make_job), py::arg("home"), py::arg("blocks"), "The counter of its blocks is in memory of `home`.")
       .def("add_place", &add_place, py::arg("device"), py::arg("session"), py::arg("application"), py::arg("launch"),
            py::arg("program"), "What it is on a device: a launch of this application there.")
-      .def("has_place", &SpreadJob::has_place, py::arg("device"))
+      .def("has_place", &SpreadJob::has_place, py::arg("device"), py::call_guard<py::gil_scoped_release>())
       .def("submit", &submit, py::arg("home"), py::arg("session"), py::arg("application"), py::arg("launch"),
            py::arg("program"), py::arg("devices"), py::arg("is_held"),
            "Submits its first part to the application on `home`, with whose turn it runs on these devices; returns the "

@@ -115,6 +115,7 @@ void describe(KnownLaunch& entry, const Membership& member, std::size_t nodes, v
   const std::uint32_t library = programs::library_of(*member.page, file_of(caller));
   const auto index = programs::record_of(*member.page, name, thing.kind, shape, library);
   entry.record_index = index ? static_cast<std::int32_t>(*index) : -1;
+  if (thing.kind == LaunchKind::Graph) return;  // other threads may read the entry of a graph that is described anew
   entry.is_collective = is_collective(name);
   entry.waves_log2 = waves_log2_of(shape);
 }

@@ -71,7 +71,9 @@ template <class Launch>
 Made made(const Membership& member, const KnownLaunch* known, const KernelArguments* arguments, StreamWords& words,
           CUstream stream, const Launch& launch) {
   const std::lock_guard lock(words.launching);
-  if (known != nullptr && arguments != nullptr && is_worth_workers(member, *known)) {
+  // The rest of an evicted kernel would stand in front of a collective for which other processes wait on the GPU.
+  const bool has_peers = member.slot->collectives.load(std::memory_order_relaxed) > 0;
+  if (known != nullptr && arguments != nullptr && !has_peers && is_worth_workers(member, *known)) {
     const std::optional<CUresult> result = launched_as_workers(member, *known, *arguments, words, stream);
     if (result) return {*result, true};
   }

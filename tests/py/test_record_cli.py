@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -127,6 +128,15 @@ def test_the_recorded_gpu_as_a_device(call, recorded, tmp_path):
 
     assert makespan_ns(str(tmp_path / "gpu.toml")) == pytest.approx(284_000, abs=20)
     assert makespan_ns("sim:h100") == pytest.approx(284_000 + 43_000, abs=20)
+
+
+def test_a_device_file_on_stdout_has_nothing_of_what_the_program_prints(fake_cupti, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUSHARE_RECORD_CUPTI", str(fake_cupti[0]))
+    command = [sys.executable, "-m", "gpushare", "record", "-o", str(tmp_path / "one.toml"), "--device-file", "-", "--"]
+    program = ["sh", "-c", 'echo printed; exec "$@"', "sh", str(fake_cupti[1]), *WORK]
+    run = subprocess.run([*command, *program], capture_output=True, text=True, check=True)
+    assert "sms" in tomllib.loads(run.stdout)
+    assert "printed" in run.stderr
 
 
 def test_two_programs_together(call, recorded, tmp_path):

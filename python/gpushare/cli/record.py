@@ -16,7 +16,7 @@ from gpushare.checks import require
 from gpushare.cli.arguments import json_option
 from gpushare.cli.completion import names
 from gpushare.cli.exit_codes import BAD_INPUT, leave
-from gpushare.cli.files import write_file, written_file
+from gpushare.cli.files import ON_STDOUT, write_file, written_file
 from gpushare.cli.output import print_json, remark
 from gpushare.cli.record_choices import checked_mode, time_span, trace_folder, workload_name
 from gpushare.cli.tables.recordings import merged_document, print_converted, print_summary, summary_document
@@ -85,8 +85,9 @@ def record(context: click.Context, /, **choices: Any) -> None:
 
 def _record(span: Span, choices: dict[str, Any]) -> None:
     command, folder = choices["command"], trace_folder(choices["output"])
-    # With --json the document must be the only output on stdout.
-    code = capture(command, folder, STDERR if choices["as_json"] else None)
+    # A document on stdout must be the only output there.
+    has_document = choices["as_json"] or choices["device_file"] == ON_STDOUT
+    code = capture(command, folder, STDERR if has_document else None)
     said = how_it_ended(command, code)
     try:
         _convert(folder, span, choices, command=shlex.join(command))

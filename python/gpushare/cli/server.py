@@ -16,7 +16,7 @@ import click
 from gpushare.checks import require
 from gpushare.cli.arguments import Decorator, json_option
 from gpushare.cli.completion import names
-from gpushare.cli.files import require_plots, writable_path
+from gpushare.cli.files import require_plots, writable_path, write_file
 from gpushare.cli.output import cell, print_json, print_table, remark
 from gpushare.cli.tables.server import (
     APPLICATION_COLUMNS,
@@ -230,7 +230,7 @@ def trace(
     if output.suffix in PICTURES:
         _draw(content, output)
         return _said(f"wrote {output}", as_json=as_json, trace=output)
-    write_atomically(output, content)
+    write_file(output, lambda to: write_atomically(to, content))
     return _said(f"wrote {output}; open it in ui.perfetto.dev", as_json=as_json, trace=output)
 
 

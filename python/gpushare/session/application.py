@@ -128,6 +128,7 @@ class SessionApplication:
             raise _core.Cancelled(f"application {self.name!r} has been cancelled")
         if part.number not in self._deputies:
             name = f"{self.name}@{part.number}"
+            self._session._require_free(name)
             described = _core.Application(name, [], priority=self.priority, weight=self.terms.weight)
             self._deputies[part.number] = Deputy(name, part, part.core.add(described, first))
         return self._deputies[part.number].number

@@ -161,12 +161,17 @@ class Session(SessionApi):
         require_permitted_latency(name, latency_ns, self._highest_priority)
         needs = self._needs(name, memory_bytes, device)
         with self._lock:
-            taken = [each.name for each in self._applications]
-            require(name not in taken, f"the session has an application {name!r} already: take another name")
+            self._require_free(name)
             priority = permitted_priority(name, priority, self._highest_priority, self.policy)
             application = SessionApplication(self, name, priority, terms, needs)
             self._applications.append(application)
         return application
+
+    def _require_free(self, name: str) -> None:
+        """Raise InvalidInput if an application has the name, or its part on another device; with the lock."""
+        taken = {each.name for each in self._applications}
+        taken |= {deputy.name for each in self._applications for deputy in each._deputies.values()}
+        require(name not in taken, f"the session has an application {name!r} already: take another name")
 
     def _needs(self, name: str, memory_bytes: int | None, device: int | None) -> Needs:
         """What an application says of itself.

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from gpushare._core import InvalidInput
 from gpushare.backends.base import Submitted
 from gpushare.checks import require, whole
 from gpushare.session.dependencies import Dependencies, Thing
-from gpushare.session.job import LaunchFuture
+from gpushare.session.job import LONGEST_WAIT_S, LaunchFuture
 from gpushare.session.placed_memory import placed_memory
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 Devices = bool | int | Sequence[int]
 """All devices of a session, or the numbers of some."""
-LONGEST_S = 1e6
 
 
 class SpreadLaunch:
@@ -61,7 +59,8 @@ class SpreadLaunch:
         """
         subject, count = f"launch of {self.name}", len(self._parts)
         require(count > 1, f"{subject}: the session has one device: open it on several, as 'cuda:0,cuda:1'")
-        listed: Any = devices if isinstance(devices, list | tuple) else [devices]
+        is_list = isinstance(devices, Sequence) and not isinstance(devices, str)
+        listed: Any = devices if is_list else [devices]
         given = range(count) if devices is True else listed
         numbers = [whole(f"{subject}: device", each, 0, count - 1) for each in given]
         require(len(numbers) > 0, f"{subject}: name at least one device")
@@ -127,6 +126,7 @@ class SpreadJob(LaunchFuture):
 
         Raises:
             InvalidInput: there is no such device, one is named twice, or one cannot run it; it goes on where it is.
+            Cancelled: its application has been cancelled.
             DeviceError: the session has failed.
         """
         launch = self._spread
@@ -160,9 +160,9 @@ class SpreadJob(LaunchFuture):
             self._home.watcher.start(self._settle_later)
 
     def _settle_later(self) -> None:
-        with suppress(TimeoutError):
-            self._wait(LONGEST_S)
-            self._settle()
+        while not self._wait(LONGEST_WAIT_S):
+            pass
+        self._settle()
 
     def _wait(self, seconds: float) -> bool:
         if self._error is not None or self._held is None:

@@ -131,3 +131,6 @@ def test_trace_of_a_real_worker(start_server, call, monkeypatch, tmp_path):
         said = call("trace", "--last", "30", "-o", str(tmp_path / "run.svg")).stderr
         assert "run.svg" in said
         assert "<svg" in (tmp_path / "run.svg").read_text()
+        monkeypatch.chdir(tmp_path)
+        assert len(ServerTrace.of(call("trace", "--last", "30", "-o", "-").stdout_bytes).running()) == 4
+        assert not (tmp_path / "-").exists()

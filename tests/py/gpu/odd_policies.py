@@ -38,7 +38,7 @@ class Dawdles(gs.Policy):
 
 
 class Holds(gs.Policy):
-    """Everybody gets everything, but for one application, which gets nothing."""
+    """All launches get all, but for those of one application, which get nothing."""
 
     def __init__(self, name):
         self.held = name

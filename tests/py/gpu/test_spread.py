@@ -19,6 +19,8 @@ TWO = "cuda:0,cuda:1"
 ON_STAND_IN = os.environ.get("GPUSHARE_STAND_IN") == "1"
 SPREAD = ["mandelbrot", "nbody", "black_scholes", "matrix_product", "histogram", "sha1"]
 MOVES = 200
+LONG_BLOCKS, LONG_ROUNDS = (4096, 500) if ON_STAND_IN else (1 << 18, 400_000)
+"""Of a launch that is in the middle for some tens of milliseconds."""
 
 CODE = """
 extern "C" __global__ void mixed(unsigned int* values, unsigned int* runs, int rounds) {
@@ -117,6 +119,28 @@ def test_each_device_takes_part_and_the_run_tells_of_it(check_metrics):
     check_metrics(run)
 
 
+def test_a_session_waits_for_parts_that_come_to_a_device_that_was_idle(size):
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        mixing = Mixing(session, session.application("alice", device=1))
+        for devices in (1, 0):
+            mixing.submit(rounds=size(100_000, 200), spread=devices)
+        run = session.finish()
+        mixing.check()
+    assert run.record.blocks == 2 * mixing.blocks
+
+
+def test_parts_have_a_name_that_no_other_application_has():
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        alice, bob = (Mixing(session, session.application(name, device=0)) for name in ("alice", "bob"))
+        session.application("alice@1", device=1)
+        with raises_naming(gs.InvalidInput, "'alice@1'"):
+            alice.submit(spread=range(2))
+        bob.submit(spread=range(2)).result(60)
+        with raises_naming(gs.InvalidInput, "'bob@1'"):
+            session.application("bob@1")
+        bob.check()
+
+
 def test_random_moves_change_no_byte():
     source = random.Random(1)
     with gs.Session("cuda:all", "fifo", measure_alone=False) as session:
@@ -149,10 +173,10 @@ def test_launches_of_an_application_keep_their_order_spread_or_not():
         assert digests.numpy()[0] == expected
 
 
-def test_a_job_can_be_moved_before_its_turn_and_not_after_its_end():
+def test_a_job_can_be_moved_before_its_turn_and_not_after_its_end(size):
     with gs.Session(TWO, "fifo", measure_alone=False) as session:
         mixing = Mixing(session, session.application("alice"))
-        jobs = [mixing.submit(rounds=200, spread=0) for _ in range(4)]
+        jobs = [mixing.submit(rounds=size(100_000, 200), spread=0) for _ in range(4)]
         assert jobs[-1].move(1)
         for each in jobs:
             each.result(60)
@@ -197,8 +221,8 @@ def test_it_is_a_future_and_others_wait_for_it():
 def test_a_cancelled_application_ends_in_the_middle_and_others_go_on():
     with gs.Session(TWO, "fifo", measure_alone=False) as session:
         alice = session.application("alice")
-        mixing = Mixing(session, alice, blocks=4096)
-        jobs = [mixing.submit(rounds=500, spread=True) for _ in range(2)]
+        mixing = Mixing(session, alice, blocks=LONG_BLOCKS)
+        jobs = [mixing.submit(rounds=LONG_ROUNDS, spread=True) for _ in range(2)]
         assert not jobs[0]._wait(0.02)
         alice.cancel()
         for each in jobs:
@@ -219,7 +243,8 @@ def test_a_priority_holds_on_every_device():
 
 def test_a_session_that_is_closed_in_the_middle_fails_its_jobs():
     with gs.Session(TWO, "fifo", measure_alone=False) as session:
-        job = Mixing(session, session.application("alice"), blocks=4096).submit(rounds=500, spread=True)
+        mixing = Mixing(session, session.application("alice"), blocks=LONG_BLOCKS)
+        job = mixing.submit(rounds=LONG_ROUNDS, spread=True)
         assert not job._wait(0.02)
     with pytest.raises(gs.DeviceError):
         job.result(60)
@@ -257,7 +282,7 @@ def test_devices_that_it_cannot_have_are_refused():
         refused(session, 7, spread=7)
         refused(session, "one device", spread=[])
         refused(session, "x", spread="x")
-        job = Mixing(session, session.application("bob"), blocks=4096).submit(rounds=200, spread=0)
+        job = Mixing(session, session.application("bob"), LONG_BLOCKS).submit(rounds=LONG_ROUNDS, spread=0)
         with raises_naming(gs.InvalidInput, "twice", 0):
             job.move([0, 0])
         with raises_naming(gs.InvalidInput, 9):

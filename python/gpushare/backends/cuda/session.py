@@ -129,9 +129,9 @@ class GpuInSession(SessionDevice):
         code, threads = self.code.load_spread(kernel), launch.cuda[2]
         if not code.can_be_worker(threads, shared_bytes) or launch.blocks >= MOST_WORKER_BLOCKS:
             raise InvalidInput(
-                f"kernel {kernel.name!r} cannot run on several GPUs with a grid of {launch.blocks} and a block of "
-                f"{threads}: its workers suit other blocks, and have no room for this one's shared memory, or number "
-                f"fewer than {MOST_WORKER_BLOCKS} blocks"
+                f"kernel {kernel.name!r} cannot run on several GPUs with {launch.blocks} blocks of {threads} threads "
+                f"and {shared_bytes} bytes of dynamic shared memory: its worker takes fewer than {MOST_WORKER_BLOCKS} "
+                "blocks, and needs registers and shared memory of its own: take smaller blocks, or leave out spread"
             )
         return self._shape_with(launch, code)
 

@@ -77,9 +77,11 @@ std::vector<UsageMeter> meters_of(const SessionRecord& done, const std::vector<D
 py::tuple finish(const std::vector<SessionPtr>& sessions, const std::vector<Device>& devices,
                  const std::vector<std::int64_t>& offsets, double timeout_s) {
   const auto end = std::chrono::steady_clock::now() + seconds(timeout_s);
-  for (const SessionPtr& each : sessions) {
-    const std::chrono::duration<double> left = end - std::chrono::steady_clock::now();
-    wait_in_pieces(std::max(left.count(), 0.0), [&](Duration piece) { return each->wait_for_all(piece); });
+  for (int pass = 0; pass < 2; ++pass) {  // a turn on one device submits parts to others, which may have been idle
+    for (const SessionPtr& each : sessions) {
+      const std::chrono::duration<double> left = end - std::chrono::steady_clock::now();
+      wait_in_pieces(std::max(left.count(), 0.0), [&](Duration piece) { return each->wait_for_all(piece); });
+    }
   }
   std::vector<int> sms;
   for (const Device& each : devices) sms.push_back(each.sms);

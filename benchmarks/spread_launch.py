@@ -119,9 +119,8 @@ def moves(device: str, size: str, count: int) -> dict[str, Any]:
 
 
 def _percentiles(values: list[float]) -> dict[str, float]:
-    if not values:
-        return {}
-    return {f"p{share}": round(float(np.percentile(values, share)), 1) for share in (50, 90, 99)}
+    shares = (50, 90, 99) if values else ()
+    return {"n": len(values), **{f"p{share}": round(float(np.percentile(values, share)), 1) for share in shares}}
 
 
 def main() -> None:

@@ -82,7 +82,9 @@ def instances(way: str, load: str) -> list[Instance]:
 
 def suits(way: str, load: str) -> bool:
     """Whether a way's percentages, if it has any, are as many as the load's programs."""
-    return "/" not in way or len(way.split("/")) == len(LOADS[load])
+    kind, _, choice = way.partition(":")
+    has_percentages = kind == "mps" and choice not in ("", "priorities")
+    return not has_percentages or len(choice.split("/")) == len(LOADS[load])
 
 
 def batches(ways: Sequence[str], loads: Sequence[str]) -> list[list[str]]:

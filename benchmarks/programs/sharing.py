@@ -184,11 +184,12 @@ def measure(
                     continue
                 unit: dict[str, Any] = {"load": load, "round": number, "ways": {}}
                 unit["alone"] = {program: baseline[program] for program in LOADS[load]}
-                found["units"].append(unit)
                 for way in missing:
                     if time.monotonic() > ends_s:
                         break
                     if (result := attempted(running, way, load, chosen.window, number)) is not None:
+                        if not unit["ways"]:
+                            found["units"].append(unit)
                         unit["ways"][way] = result
                         write(chosen.json, found)
 

@@ -19,12 +19,12 @@ import statistics
 import tempfile
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 from benchmarks.programs.kills import pauses, settled_mib, used_mib
-from benchmarks.programs.running import TRAINING, Answering, answering, server_for, write
+from benchmarks.programs.running import TRAINING, Answering, ProgramFailedError, answering, server_for, write
 
 STAYING = (*TRAINING, "--every", "1", "--deterministic")
 BETWEEN_S = (0.5, 2.5)
@@ -67,7 +67,8 @@ class Victims:
         """Kills all of them."""
         self.wait()
         for each in list(self._coming):
-            self._end(each)
+            with suppress(ProgramFailedError):  # it had not started
+                self._end(each)
         self._pool.shutdown()
 
     def _end(self, each: Future[tuple[Answering, int]]) -> None:

@@ -367,8 +367,9 @@ class Session(SessionApi):
                 job_number = part.core.submit(number, submitted.core, submitted.program, len(things) > 0)
                 job = Job(part, job_number, f"{kernel.name!r} of {application.name!r}", held)
             else:
-                job = application._last_spread = spreads.job(devices, held)
+                job = spreads.job(devices, held)
                 job_number = job.submit(number, devices, is_held=len(things) > 0)
+                application._last_spread = job
             if self._keeps_record:
                 if things:
                     application._held[job_number] = len(application._launches)

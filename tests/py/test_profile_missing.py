@@ -14,7 +14,7 @@ from gpushare.model.workload import bundled_workload
 from gpushare.profile import Conditions, KernelProfile, lookup
 from gpushare.profile.key import source_hash
 from gpushare.profile.store import ProfileStore
-from gpushare.profiling import keep as keeping
+from gpushare.profiling import measure_and_keep as keeping
 from gpushare.profiling.missing import measure_missing, variables_of_its_own
 
 H100 = lookup.SIMULATED["h100"]

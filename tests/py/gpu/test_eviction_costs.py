@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
+
 ROOT = pathlib.Path(__file__).parents[3]
 
 

@@ -35,6 +35,8 @@ NO_DEVICE_PAUSE_S = 10.0
 HAND_OVER_TIMEOUT_S = 30.0
 START_TIMEOUT_S = 120.0
 """A busy machine may take long to load a worker's libraries."""
+FIRST_REPORT_S = 5.0
+"""A worker says what it has as soon as it serves."""
 MOST_REPORT_BYTES = 4096
 READY = b"ready"
 """The worker's message once it serves; any other message is an error."""
@@ -84,6 +86,7 @@ class WorkerProcess:
         self._expected = 0  # clients that will be passed to it
         self._handed_over = 0  # to this process, without those that only watch
         self._report = LoadReport(taken=0, clients=0, total_bytes=MOST_BYTES, used_bytes=0)
+        self._has_reported = False
 
     @property
     def is_usable(self) -> bool:
@@ -122,6 +125,8 @@ class WorkerProcess:
             raise InvalidInput(said.decode(errors="replace") or f"the worker of {self.device} does not start")
         self._install(process, ours)
         threading.Thread(target=self._keep, name=f"keeper of {self.device}", daemon=True).start()
+        with self._changed:  # before the first report, a client that needs more memory than there is would be let in
+            self._changed.wait_for(lambda: self._has_reported or self._socket is None, FIRST_REPORT_S)
 
     def hand_over(self, connection: socket.socket, grant: bytes, *, is_expected: bool = False) -> None:
         """Passes a client to the worker; waits for one to be started.
@@ -225,6 +230,8 @@ class WorkerProcess:
                     continue
                 with self._changed:
                     self._report = report
+                    self._has_reported = True
+                    self._changed.notify_all()
 
     def _keep(self) -> None:
         pause_s = 0.0

@@ -299,12 +299,15 @@ def test_the_loss_of_a_worker(serve, folder, probe, kernel, of_culprit, of_bysta
     serve()
     ends = probe("fail", folder / "socket", kernel)
     kinds = [(subject, kind) for subject, kind, *_ in ends]
+    # A worker that is about to end may still say that nothing of the session is under way.
+    of_fence = dict(kinds)["synchronize"]
+    assert of_fence in ("WorkerLostError", "ok")
     assert kinds == [
         ("culprit", of_culprit),
         ("bystander", of_bystander),
         ("bystander", of_bystander),
         ("memory", "WorkerLostError"),
-        ("synchronize", "WorkerLostError"),
+        ("synchronize", of_fence),
         ("again", "ok"),
     ]
     if kernel == "fault":

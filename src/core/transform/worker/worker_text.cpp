@@ -20,19 +20,21 @@ constexpr const char* store_grid_size = R"(	ld.param.u32 	%gpushare_i, [gpushare
 	st.shared.u32 	[gpushare_block_index+24], %gpushare_i;
 )";
 
+constexpr const char* find_leader = R"(	mov.u32 	%gpushare_i, %tid.x;
+	mov.u32 	%gpushare_j, %tid.y;
+	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
+	mov.u32 	%gpushare_j, %tid.z;
+	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
+	setp.eq.u32 	%gpushare_leader, %gpushare_i, 0;
+)";
+
 /// Counted in before looking at the quota, so that two newcomers cannot both take the last place.
 constexpr const char* enter = R"(	// gpushare: the leader takes a place on this SM
 	mov.u32 	%gpushare_x, 0;
 	mov.u32 	%gpushare_y, 0;
 	mov.u32 	%gpushare_z, 0;
 	mov.u32 	%gpushare_left, 0;
-	mov.u32 	%gpushare_i, %tid.x;
-	mov.u32 	%gpushare_j, %tid.y;
-	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
-	mov.u32 	%gpushare_j, %tid.z;
-	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
-	setp.eq.u32 	%gpushare_leader, %gpushare_i, 0;
-{next_slot}	@!%gpushare_leader bra 	$gpushare_published_first;
+{find_leader}{next_slot}	@!%gpushare_leader bra 	$gpushare_published_first;
 {store_grid_size}	ld.param.u64 	%gpushare_a, [gpushare_worker+8];
 	cvta.to.global.u64 	%gpushare_a, %gpushare_a;
 	mov.u32 	%gpushare_i, %smid;
@@ -179,13 +181,8 @@ std::string fill_block_index_slot() {
 	{  // gpushare: blockIdx and gridDim, for called functions
 	.reg .pred 	%gpushare_leader;
 	.reg .b32 	%gpushare_i, %gpushare_j;
-	mov.u32 	%gpushare_i, %tid.x;
-	mov.u32 	%gpushare_j, %tid.y;
-	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
-	mov.u32 	%gpushare_j, %tid.z;
-	or.b32 	%gpushare_i, %gpushare_i, %gpushare_j;
-	setp.eq.u32 	%gpushare_leader, %gpushare_i, 0;
 )";
+  text += find_leader;
   int offset = 0;
   for (const std::string of : {"%ctaid", "%nctaid"}) {
     for (const std::string component : {".x", ".y", ".z"}) {
@@ -223,8 +220,8 @@ std::string before_body(const WorkerNeeds& needs, const BlockIndexUse& use) {
   std::string text;
   if (needs.single_barrier_site) text += "\tactivemask.b32 \t%gpushare_warp;\n";
   if (!needs.lasting_mbarriers.empty()) text += "\tsetp.ne.u32 \t%gpushare_again, 0, 0;\n";
-  text += filled(filled(enter, "store_grid_size", needs.functions_read_block_index ? store_grid_size : ""), "next_slot",
-                 next_slot());
+  const std::string entered = filled(filled(enter, "find_leader", find_leader), "next_slot", next_slot());
+  text += filled(entered, "store_grid_size", needs.functions_read_block_index ? store_grid_size : "");
   text += claim("first", needs) + publish("first", needs, use) + begin_task;
   if (needs.functions_read_block_index) text += store_block_index;
   return text + "\t// gpushare: the kernel's own body\n";

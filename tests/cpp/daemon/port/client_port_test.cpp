@@ -383,30 +383,29 @@ TEST(ClientPort, FreedArraysWaitForCommandsThatMayNameThem) {
   EXPECT_TRUE(eventually_gone());
 }
 
+/// The table keeps one entry up to the second command, and a third one is refused.
+template <typename Table>
+void expect_to_go_after_two(TestClient& client, const Table& table) {
+  EXPECT_EQ(client.port.wait(client.launch(), 10s)->status, JobStatus::Done);
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(client.port.wait(client.launch(), 10s)->status, JobStatus::Done);
+  for (int look = 0; table.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(client.port.wait(client.launch(), 10s)->status, JobStatus::Refused);
+}
+
 TEST(ClientPort, AnApplicationGoesOnceTheCommandsBeforeHaveBeenTaken) {
   PortServer server(echo());
   TestClient alice(server);
-  const auto& applications = alice.at_worker->tables().applications;
   alice.at_worker->remove_application_after(alice.handles.application, 2);
-  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
-  EXPECT_EQ(applications.size(), 1u);
-  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
-  for (int look = 0; applications.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
-  EXPECT_EQ(applications.size(), 0u);
-  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+  expect_to_go_after_two(alice, alice.at_worker->tables().applications);
 }
 
 TEST(ClientPort, AKernelGoesOnceTheCommandsBeforeHaveBeenTaken) {
   PortServer server(echo());
   TestClient alice(server);
-  const auto& kernels = alice.at_worker->tables().kernels;
   alice.at_worker->remove_kernel_after(alice.handles.kernel, 2);
-  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
-  EXPECT_EQ(kernels.size(), 1u);
-  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Done);
-  for (int look = 0; kernels.size() > 0 && look < 5'000; ++look) std::this_thread::sleep_for(1ms);
-  EXPECT_EQ(kernels.size(), 0u);
-  EXPECT_EQ(alice.port.wait(alice.launch(), 10s)->status, JobStatus::Refused);
+  expect_to_go_after_two(alice, alice.at_worker->tables().kernels);
 }
 
 /// Keeps the commands whole.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one of benchmarks/gpu or benchmarks/mix on a simulated device, for tests, as somebody at a shell would."""
+"""Benchmarks of the checkout for tests: their modules, and runs on a simulated device from a shell."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -11,6 +12,15 @@ import gpushare as gs
 
 ROOT = pathlib.Path(__file__).parents[2]
 TIMEOUT_S = 240
+
+
+def module_of(name):
+    """The module of this name below benchmarks, which are in no package that is installed."""
+    sys.path.insert(0, str(ROOT))
+    try:
+        return importlib.import_module(f"benchmarks.{name}")
+    finally:
+        sys.path.remove(str(ROOT))
 
 
 def tables_of(folder, name, *options, package="benchmarks.gpu"):

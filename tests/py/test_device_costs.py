@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks/gpu/device_costs.py: what it makes of the times of blocks. tests/py/gpu runs it."""
 
-import sys
-
 import numpy as np
 import pytest
-from benchmark_on_simulator import ROOT
+from benchmark_on_simulator import module_of
 
 
 @pytest.fixture(scope="module")
 def costs():
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.gpu import device_costs
-    finally:
-        sys.path.remove(str(ROOT))
-    return device_costs
+    return module_of("gpu.device_costs")
 
 
 def eviction(costs, evicted_ns, resumed_ns):

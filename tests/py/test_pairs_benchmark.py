@@ -1,20 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks/gpu/pairs.py on a simulated device, with real processes and a real server; and what it makes of rates."""
 
-import sys
-
 import pytest
-from benchmark_on_simulator import ROOT, tables_of
+from benchmark_on_simulator import module_of, tables_of
 
 
 @pytest.fixture(scope="module")
 def pairs():
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.gpu import pairs
-    finally:
-        sys.path.remove(str(ROOT))
-    return pairs
+    return module_of("gpu.pairs")
 
 
 @pytest.fixture(scope="module")

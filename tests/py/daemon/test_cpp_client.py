@@ -299,7 +299,7 @@ def test_the_loss_of_a_worker(serve, folder, probe, kernel, of_culprit, of_bysta
     serve()
     ends = probe("fail", folder / "socket", kernel)
     kinds = [(subject, kind) for subject, kind, *_ in ends]
-    # A worker that is about to end may still say that nothing of the session is under way.
+    # It says no more than that all launches have ended, which a worker about to end may still answer.
     of_fence = dict(kinds)["synchronize"]
     assert of_fence in ("WorkerLostError", "ok")
     assert kinds == [

@@ -2,24 +2,16 @@
 """The part of benchmarks/gpu/device_costs.py that evicts launches."""
 
 import argparse
-import pathlib
-import sys
 
 import pytest
+from benchmark_on_simulator import module_of
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu")]
-
-ROOT = pathlib.Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def costs():
-    sys.path.insert(0, str(ROOT))
-    try:
-        from benchmarks.gpu import device_costs
-    finally:
-        sys.path.remove(str(ROOT))
-    return device_costs
+    return module_of("gpu.device_costs")
 
 
 def test_evictions_give_the_delays_of_both_plans(costs, runner, size, monkeypatch):

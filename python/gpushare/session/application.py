@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from gpushare.session.session import Session
 
 
-class Deputy:
-    """Stands for an application on a device that executes parts of its launches.
+class PartApplication:
+    """What the core of another device knows of an application: the parts of its launches that run there.
 
     Attributes:
         name: its name in the core.
@@ -59,7 +59,7 @@ class SessionApplication:
         self._launches: list[Submitted] = []
         self._held: dict[int, int] = {}  # places in _launches of those that wait for something, by numbers of jobs
         self._cancelled = False
-        self._deputies: dict[int, Deputy] = {}  # by device
+        self._elsewhere: dict[int, PartApplication] = {}  # by device
         self._last_spread: SpreadJob | None = None
 
     @property
@@ -122,24 +122,24 @@ class SessionApplication:
             self._number, self._first_priority = core.add(described, first), self.priority
         return self._number
 
-    def _deputy_on(self, part: SessionPart, first: _core.Launch) -> int:
-        """The number of its deputy on the device, registered at its first part there; with the session's lock."""
+    def _elsewhere_on(self, part: SessionPart, first: _core.Launch) -> int:
+        """Its number on another device, where it is registered at its first part; with the session's lock."""
         if self._cancelled:
             raise _core.Cancelled(f"application {self.name!r} has been cancelled")
-        if part.number not in self._deputies:
+        if part.number not in self._elsewhere:
             name = f"{self.name}@{part.number}"
             self._session._require_free(name)
             described = _core.Application(name, [], priority=self.priority, weight=self.terms.weight)
-            self._deputies[part.number] = Deputy(name, part, part.core.add(described, first))
-        return self._deputies[part.number].number
+            self._elsewhere[part.number] = PartApplication(name, part, part.core.add(described, first))
+        return self._elsewhere[part.number].number
 
     def _numbers(self) -> list[tuple[_core.CoreSession, int]]:
-        """Its numbers in the cores that know it, and those of its deputies."""
+        """Its numbers in the cores that know it, here and elsewhere."""
         own = [] if self._part is None or self._number is None else [(self._part.core, self._number)]
-        return own + [(each.part.core, each.number) for each in self._deputies.values()]
+        return own + [(each.part.core, each.number) for each in self._elsewhere.values()]
 
     def _as_run(self, name: str, arrival_ns: int, operations: Sequence[_core.Launch]) -> Application:
-        """The application, or its deputy of this name, as part of a run, with these launches, which had begun."""
+        """The application in a run, here or, by another name, elsewhere, with these launches, which had begun."""
         if name != self.name:
             launches = [_first_like(each, iter(self._launches)) for each in operations]
             return Application(name, tuple(launches), arrival_ns=arrival_ns, priority=self._first_priority)

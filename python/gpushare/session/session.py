@@ -170,7 +170,7 @@ class Session(SessionApi):
     def _require_free(self, name: str) -> None:
         """Raise InvalidInput if an application has the name, or its part on another device; with the lock."""
         taken = {each.name for each in self._applications}
-        taken |= {deputy.name for each in self._applications for deputy in each._deputies.values()}
+        taken |= {other.name for each in self._applications for other in each._elsewhere.values()}
         require(name not in taken, f"the session has an application {name!r} already: take another name")
 
     def _needs(self, name: str, memory_bytes: int | None, device: int | None) -> Needs:
@@ -299,7 +299,7 @@ class Session(SessionApi):
         finally:
             self._end()
         device_of = {each.name: each.device or 0 for each in busy}
-        device_of |= {deputy.name: deputy.part.number for each in busy for deputy in each._deputies.values()}
+        device_of |= {other.name: other.part.number for each in busy for other in each._elsewhere.values()}
         measured = self._devices.conditions(workload, done, device_of.__getitem__)
         policy, place = decided_by(self.ordering, self._policies), self._place if self._placing else None
         devices = self._devices.descriptions

@@ -29,7 +29,7 @@ def begun_work(
     # An application that was cancelled while an ordering held all its operations back has no launches.
     named = {each.name: each for each in applications}
     for each in applications:
-        named.update((deputy.name, each) for deputy in each._deputies.values())
+        named.update((other.name, each) for other in each._elsewhere.values())
     require(len(done.applications) > 0, "nothing that was submitted to this session has begun")
     alone: dict[str, int] = {}
     parts = []

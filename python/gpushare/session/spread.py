@@ -92,7 +92,7 @@ class SpreadLaunch:
         """Makes the job able to go to the device."""
         part, made = self._parts[number], self.submitted[number]
         assert made.program is not None
-        job.add_place(number, part.core, self.application._deputy_on(part, made.core), made.core, made.program)
+        job.add_place(number, part.core, self.application._elsewhere_on(part, made.core), made.core, made.program)
 
 
 class SpreadJob(LaunchFuture):

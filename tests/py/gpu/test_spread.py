@@ -4,6 +4,7 @@
 import asyncio
 import os
 import random
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -151,7 +152,7 @@ def test_random_moves_change_no_byte():
             job = mixing.submit(spread=source.choice(devices))
             while not job._wait(source.random() / 2000):
                 moves += job.move(source.sample(devices, source.randint(1, len(devices))))
-            job.result()
+            job.result(60)
         mixing.check()
 
 
@@ -173,11 +174,13 @@ def test_launches_of_an_application_keep_their_order_spread_or_not():
         assert digests.numpy()[0] == expected
 
 
-def test_a_job_can_be_moved_before_its_turn_and_not_after_its_end(size):
+def test_a_job_can_be_moved_before_its_turn_and_not_after_its_end():
     with gs.Session(TWO, "fifo", measure_alone=False) as session:
         mixing = Mixing(session, session.application("alice"))
-        jobs = [mixing.submit(rounds=size(100_000, 200), spread=0) for _ in range(4)]
+        gate = Future()
+        jobs = [mixing.submit(spread=0, after=each) for each in (gate, (), (), ())]
         assert jobs[-1].move(1)
+        gate.set_result(None)
         for each in jobs:
             each.result(60)
         assert not jobs[0].move(1)

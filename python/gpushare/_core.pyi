@@ -2711,9 +2711,9 @@ class ProgramPage:
         longest_hold_ns: typing.SupportsInt | typing.SupportsIndex,
         makes_workers: bool = False,
     ) -> None: ...
-    def free_program(self) -> None:
+    def free_program(self, gpu: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         """
-        Nothing holds the program until a scheduler does.
+        Nothing holds the program until a scheduler does: this GPU's has gone.
         """
     def hold_program(self) -> None:
         """
@@ -2766,9 +2766,10 @@ class ProgramPort:
         application: ServedApplication,
         descriptor: typing.SupportsInt | typing.SupportsIndex,
         run_at_once: bool = False,
+        gpu: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None:
         """
-        Of the page, which remains the caller's. Throws InvalidInput where it is none.
+        Of the page, which remains the caller's; this device's number among the program's GPUs. Throws InvalidInput where it is no page.
         """
     def close(self) -> None:
         """

@@ -12,7 +12,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int protocol_version = 7;  // of python/gpushare/daemon/protocol/limits.py
+constexpr int protocol_version = 8;  // of python/gpushare/daemon/protocol/limits.py
 constexpr std::chrono::milliseconds pause_between_attempts(100);
 constexpr std::size_t longest_name = 200;
 

@@ -28,6 +28,7 @@ bool SessionApplication::is_withdrawn() {
 }
 
 void SessionApplication::set_priority(int priority) {
+  priority_ = priority;
   std::unique_lock lock(mutex_);
   application_.priority = priority;
   const std::optional<ApplicationId> number = is_withdrawn_ ? std::nullopt : number_;

@@ -38,6 +38,7 @@
   F(cuMemHostRegister_v2) F(cuMemHostGetDevicePointer_v2) F(cuCtxGetCurrent) F(cuDevicePrimaryCtxGetState)         \
   F(cuEventCreate) F(cuEventElapsedTime) F(cuEventElapsedTime_v2)                 \
   F(cuFuncGetName) F(cuKernelGetName) F(cuGraphGetNodes) F(cuFuncGetModule) F(cuModuleGetFunction)                 \
+  F(cuGraphNodeGetType) F(cuGraphKernelNodeGetParams_v2) F(cuGraphChildGraphNodeGetGraph)                          \
   F(cuKernelGetFunction) F(cuLibraryGetModule) F(cuFuncGetAttribute) F(cuFuncSetAttribute)                         \
   F(cuOccupancyMaxActiveBlocksPerMultiprocessor) F(cuCtxGetDevice) F(cuDeviceGetAttribute) F(cuDeviceGetCount)     \
   F(cuKernelGetLibrary)                                                                                            \

@@ -14,6 +14,8 @@ namespace {
 /// A program can write any numbers: its credit between two polls is limited to this.
 constexpr std::uint64_t most_at_once_ns = 3'600'000'000'000;
 
+constexpr std::uint32_t million = 1'000'000;
+
 constexpr Duration most_ever = std::chrono::hours(100 * 365 * 24);
 
 /// Marks come every 200 us of a stream's work where others are there.
@@ -37,8 +39,14 @@ daemon::SharedMemory checked(daemon::SharedMemory memory) {
 
 }  // namespace
 
-Program::Program(daemon::SharedMemory memory)
-    : memory_(checked(std::move(memory))), tasks_(page()), seen_(most_processes), usual_piece_ns_(first_piece_ns) {}
+Program::Program(daemon::SharedMemory memory, std::size_t gpu,
+                 std::shared_ptr<const daemon::SessionApplication> application)
+    : memory_(checked(std::move(memory))),
+      tasks_(page()),
+      gang_(page(), gpu),
+      application_(std::move(application)),
+      seen_(most_processes),
+      usual_piece_ns_(first_piece_ns) {}
 
 Work Program::poll() {
   Work work;
@@ -122,16 +130,20 @@ bool Program::is_busy_after_all() {
 
 bool Program::wait_for_piece() {
   while (true) {
+    std::uint32_t seen = 0;
+    bool leads = false;
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return !has_piece_ || is_released_; });
       if (is_released_) return false;
-      if (is_busy()) {
+      seen = gang_.news();
+      leads = gang_.leads();
+      if (leads && is_busy()) {
         has_piece_ = true;
         return true;
       }
     }
-    wait_while(page().is_known_busy, 0, longest_wait_ns);
+    leads ? wait_while(page().is_known_busy, 0, longest_wait_ns) : gang_.await_news(seen, longest_wait_ns);
   }
 }
 
@@ -145,6 +157,7 @@ void Program::release() {
   {
     const std::scoped_lock lock(mutex_);
     is_released_ = true;
+    gang_.leave();
     write_lease({});
     changed_.notify_all();
   }
@@ -157,11 +170,14 @@ void Program::note_piece(Duration work) {
   usual_piece_ns_ = mean + (work.count() - mean) / 4;
 }
 
+double Program::busy_ratio() const { return 1 - std::min(page().idle_ppm.load(), million) / 1e6; }
+
 void Program::note_busy(Duration gpu, Duration time, bool was_alone) {
   if (time <= Duration{}) return;
-  const double before = busy_ratio_.load();
+  const double before = busy_ratio();
   const double seen = std::min(nanoseconds(gpu) / nanoseconds(time), 1.0);
-  if (was_alone || seen > before) busy_ratio_ = before + (seen - before) / 4;
+  if (was_alone || seen > before)
+    page().idle_ppm = static_cast<std::uint32_t>(1e6 * (1 - before - (seen - before) / 4));
 }
 
 void Programs::add(const std::shared_ptr<Program>& program) {

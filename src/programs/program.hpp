@@ -13,6 +13,8 @@
 
 #include "core/model/units.hpp"
 #include "daemon/channel/shared_memory.hpp"
+#include "daemon/session_application.hpp"
+#include "programs/gang.hpp"
 #include "programs/program_page.hpp"
 #include "programs/program_tasks.hpp"
 
@@ -29,11 +31,16 @@ struct Work {
 
 class Program {
  public:
-  /// The memory that `gpushare run` has made. Throws InvalidInput where it is none.
-  explicit Program(daemon::SharedMemory memory);
+  /// The memory that `gpushare run` has made. Throws InvalidInput where it is none. `gpu`: this scheduler's, among
+  /// those of the program. `application`: which it is in the session.
+  explicit Program(daemon::SharedMemory memory, std::size_t gpu = 0,
+                   std::shared_ptr<const daemon::SessionApplication> application = nullptr);
 
   /// Its work as tasks, where an ordering is set.
   ProgramTasks& tasks() { return tasks_; }
+  /// Its schedule on this GPU, among those on its others.
+  GangMember& gang() { return gang_; }
+  int priority() const { return application_ == nullptr ? 0 : application_->priority(); }
 
   /// For the scheduler's thread alone: the state of each process at the last poll is remembered.
   Work poll();
@@ -46,7 +53,8 @@ class Program {
   bool is_busy() const { return page().is_known_busy.load() != 0; }
   /// From now on the next launch wakes wait_busy(). True where one has come meanwhile: then nothing has changed.
   bool is_busy_after_all();
-  /// Waits until the program has work and no piece of it is with the scheduler, or the port closes: then false.
+  /// Waits until the program has work, this GPU's scheduler leads, and no piece of it is with the scheduler; or the
+  /// port closes: then false.
   bool wait_for_piece();
   /// The piece of work that was handed to the scheduler has ended. From any thread.
   void piece_ended();
@@ -62,7 +70,7 @@ class Program {
   Duration usual_block() const { return Duration(usual_block_ns_.load()); }
 
   /// The share of the time for which it keeps the GPU busy when it may launch freely; 1 where that is not known.
-  double busy_ratio() const { return busy_ratio_.load(); }
+  double busy_ratio() const;
   /// Adds a measurement: so much GPU time in so much time. While others run, the value is less than it would be alone.
   void note_busy(Duration gpu, Duration time, bool was_alone);
 
@@ -83,13 +91,14 @@ class Program {
 
   daemon::SharedMemory memory_;
   ProgramTasks tasks_;
+  GangMember gang_;
+  std::shared_ptr<const daemon::SessionApplication> application_;
   std::vector<SeenProcess> seen_;
   Duration launched_{};  // by processes that may have ended
   double recent_work_ns_ = 0;
   double recent_block_times_ = 0;  // of that work, in ns x ns
   std::atomic<std::int64_t> usual_block_ns_ = 0;
   std::atomic<std::int64_t> usual_piece_ns_;
-  std::atomic<double> busy_ratio_ = 1;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool has_piece_ = false;

@@ -35,6 +35,13 @@ constexpr double most_blocks = 1e6;
 /// at all, as where the driver rejects them.
 constexpr int patience_ratio = 4;
 
+/// The part of an SM's threads that a block of the program's pieces takes.
+int block_threads(const Program& program, const ProgramGpuSettings& settings) {
+  const double busy = settings.run_at_once ? 0 : program.busy_ratio();
+  const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
+  return 32 * std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
+}
+
 }  // namespace
 
 Device program_device(const std::string& name) {
@@ -51,10 +58,7 @@ Device program_device(const std::string& name) {
 Launch piece_of(const std::string& name, const Program& program, const ProgramGpuSettings& settings) {
   const double usual = nanoseconds(program.usual_piece()) / nanoseconds(settings.block);
   const double blocks = std::clamp(usual * margin_ratio, double{program_sms}, most_blocks);
-  const double busy = settings.run_at_once ? 0 : program.busy_ratio();
-  const double part = busy > busy_alone ? 1.0 : busy * busy_margin;
-  const int warps = std::clamp(static_cast<int>(part * threads_per_sm / 32), 2, threads_per_sm / 32);
-  Kernel kernel{.name = name, .needs = {.threads = 32 * warps}, .is_profiled = false};
+  Kernel kernel{.name = name, .needs = {.threads = block_threads(program, settings)}, .is_profiled = false};
   if (settings.run_at_once) kernel.program_block = program.usual_block();
   return {.kernel = std::move(kernel), .blocks = static_cast<std::int64_t>(blocks)};
 }
@@ -138,7 +142,7 @@ std::optional<Event> ProgramGpu::next_event(std::optional<Time> deadline) {
     poll(time);
     if (!events_.empty()) continue;
     if (deadline && time >= *deadline) return std::nullopt;
-    const bool goes_on = copies_.has_any_under_way() ||
+    const bool goes_on = copies_.has_any_under_way() || (!pieces_.empty() && threads_led_elsewhere() > 0) ||
                          std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
     if (!goes_on && !deadline) return std::nullopt;
     const Time next = goes_on ? time + pause() : *deadline;
@@ -152,6 +156,11 @@ std::optional<Event> ProgramGpu::take_event() {
   events_.pop_front();
   event.next_is_known = !events_.empty();
   return event;
+}
+
+/// On each of its GPUs: a program on several is taken to use all alike.
+Duration ProgramGpu::done_by(const Piece& piece) const {
+  return (piece.work.launched - piece.work.under_way - piece.launched_before) / piece.program->gang().gpus();
 }
 
 /// Policies that heard of other kernels when the piece was submitted have to hear of these.
@@ -177,11 +186,15 @@ void ProgramGpu::poll(Piece& piece, Time now) {
   // A program that continues with an evicted kernel has its work under way in front of it.
   if (!is_same || work.stopped != piece.work.stopped) piece.changed = now;
   piece.work = work;
+  if (!piece.program->gang().leads()) {  // another GPU's scheduler goes on with it
+    end_all_blocks(piece, now);
+    return end_piece(piece, now);
+  }
   const bool is_idle = has_ended_by_prediction(piece, now);
   if (piece.held_since) {
     if (is_idle || now - *piece.held_since >= settings_.drain_patience) end_all_blocks(piece, now);
   } else {
-    const Duration done = work.launched - work.under_way - piece.launched_before;
+    const Duration done = done_by(piece);
     for (std::size_t sm = 0; sm < sms_.size() && done - piece.credited >= settings_.block; ++sm) {
       if (!is_on(piece, static_cast<SmId>(sm))) continue;
       end_block(piece, static_cast<SmId>(sm), now);
@@ -221,7 +234,7 @@ bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
 
 /// Measurements beside another program count for less, and none are made while the program is held.
 void ProgramGpu::note_busy(Piece& piece, Time now) {
-  const Duration done = piece.work.launched - piece.work.under_way - piece.launched_before;
+  const Duration done = done_by(piece);
   piece.program->note_busy(done - piece.measured_done, now - piece.measured_at, piece.was_alone);
   piece.measured_done = done;
   piece.measured_at = now;
@@ -238,11 +251,21 @@ int ProgramGpu::threads_on(SmId sm) {
   return threads;
 }
 
+/// Those of an SM for programs that run by the decision of another GPU's scheduler.
+int ProgramGpu::threads_led_elsewhere() const {
+  int threads = 0;
+  for (const auto& program : programs_->all()) {
+    const bool runs = program->is_busy() && !program->is_held();
+    if (runs && !program->gang().leads()) threads += block_threads(*program, settings_);
+  }
+  return threads;
+}
+
 /// The launches that may have blocks on the SM, in order of rank, as many as fit. One that does not fit keeps the rest
 /// free.
 std::vector<OperationId> ProgramGpu::claims(SmId sm) {
   std::vector<OperationId> found;
-  int room = threads_per_sm;
+  int room = threads_per_sm - threads_led_elsewhere();
   for (const std::vector<Share>* list : {&admitted_, &shares_}) {
     for (const Share& share : *list) {
       const Piece* const piece = find(share.launch);
@@ -288,10 +311,24 @@ void ProgramGpu::share_out(Time now) {
     if (running > 1) piece.was_alone = false;
     if (piece.held_since || piece.resident() == 0) {
       piece.measured_at = now;
-      piece.measured_done = piece.work.launched - piece.work.under_way - piece.launched_before;
+      piece.measured_done = done_by(piece);
     }
   }
+  note_demands();
   lease_out(now);
+}
+
+void ProgramGpu::note_demands() {
+  const std::vector<std::shared_ptr<Program>> all = programs_->all();
+  for (const auto& program : all) {
+    OtherPrograms others;
+    for (const auto& other : all) {
+      if (other == program || !other->is_busy()) continue;
+      others.priority = others.count == 0 ? other->priority() : std::max(others.priority, other->priority());
+      ++others.count;
+    }
+    program->gang().note(others);
+  }
 }
 
 /// A limit makes the next hold take effect soon, and costs the program speed: there is none where no plan holds
@@ -305,6 +342,7 @@ void ProgramGpu::lease_out(Time now) {
   const bool is_limited = all.size() > 1 && last_held_ && now - *last_held_ <= settings_.limited_for;
   const Lease go = is_limited ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
   for (const auto& program : all) {
+    if (!program->gang().leads()) continue;
     const auto piece = std::ranges::find(pieces_, program, &Piece::program);
     const bool is_ordered = program->tasks().are_ordered();  // its work waits at gates, and not its threads
     // A hold goes on from one piece to the next: an evicted kernel would begin again for a moment.

@@ -11,6 +11,9 @@
 // their hosts are slower, may run together under any policy. The hardware schedules the kernels of these: how many SMs
 // each has is not enforced.
 //
+// A program on several GPUs is scheduled here as any other while this GPU's scheduler leads (gang.hpp). While another
+// one does, and the program runs, its blocks go first here.
+//
 // Where an ordering is set, a program's copies and launches come as phases (phases.hpp). Those of kernels are launches
 // with a block on each SM from the begin of the phase to its end; the gate opens with the first block.
 #pragma once
@@ -103,14 +106,17 @@ class ProgramGpu final : public LiveGpu {
   void poll(Time now);
   void poll(Piece& piece, Time now);
   void poll_phase(Piece& piece, Time now);
+  Duration done_by(const Piece& piece) const;
   bool has_other_kernels(const Piece& piece) const;
   bool has_ended_by_prediction(const Piece& piece, Time now) const;
   void share_out(Time now);
   std::vector<OperationId> claims(SmId sm);
   bool is_on(const Piece& piece, SmId sm) const;
   int threads_on(SmId sm);
+  int threads_led_elsewhere() const;
   void note_busy(Piece& piece, Time now);
   void lease_out(Time now);
+  void note_demands();
   static Event event_of(const Piece& piece, EventKind kind, Time now, SmId sm = {});
   void start_block(Piece& piece, SmId sm, Time now);
   void end_block(Piece& piece, SmId sm, Time now);

@@ -84,7 +84,7 @@ def test_a_choice_of_the_user_is_kept(place, uuids):  # noqa: F811
 def test_a_program_may_keep_all_gpus(place, uuids):  # noqa: F811
     place.serve()
     everywhere = place.start("--name", "everywhere", "--all-gpus")
-    assert [on_device(place, each) for each in DEVICES] == [["everywhere"], []]
+    assert [on_device(place, each) for each in DEVICES] == [["everywhere"], ["everywhere"]]
     everywhere.end()
     ran = place.run(sys.executable, "-c", SHOW, options=["--all-gpus"])
     assert ran.stdout.strip() == os.environ.get("CUDA_VISIBLE_DEVICES", "all")

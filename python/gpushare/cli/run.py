@@ -18,9 +18,8 @@ from gpushare._core import CudaError, InvalidInput, PolicyError
 from gpushare.cli.completion import names
 from gpushare.cli.output import duration, remark
 from gpushare.cli.tables.program_report import show_report
-from gpushare.daemon.served_devices import VISIBLE
 from gpushare.printable import printable
-from gpushare.programs.attachment import Attachment, with_share
+from gpushare.programs.attachment import attached, with_share
 from gpushare.programs.coverage import Coverage
 from gpushare.programs.launch import NoProgramError, NotRunnableError, found_program, run_program
 from gpushare.programs.own_server import joined_or_started
@@ -58,7 +57,7 @@ OF_SIGNAL = 128
     help="Ordering of copies and launches of a server to start, such as cumas.  [default: arrival]",
     shell_complete=names.ordering,
 )
-@click.option("--all-gpus", is_flag=True, help="Leave it all GPUs; it is scheduled with the programs of one of them.")
+@click.option("--all-gpus", is_flag=True, help="Leave it all GPUs, on which it runs and waits at the same moments.")
 @click.option("--longest-hold", type=click.FloatRange(0.001, 3600), default=5.0, show_default=True, metavar="SECONDS",
               help="Longest wait of a launch; then it proceeds.")  # fmt: skip
 @click.option("--workers", is_flag=True, help="Make long kernels preemptible where there is PTX.")
@@ -100,17 +99,12 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
     known_times(page)
     application = {"name": name, "priority": choices["priority"], "weight": choices["weight"]}
     path, trusted = joined_or_started(choices["server"], choices["policy"], choices["ordering"])
-    attachment = Attachment(page, path, trusted, application)
     coverage: list[Coverage] = []
-    try:
-        variables = with_share(attachment.environment, choices["sms"])
-        if choices["all_gpus"]:
-            variables.pop(VISIBLE, None)
+    with attached(page, path, trusted, application, to_all_gpus=choices["all_gpus"]) as attachments:
+        variables = with_share(attachments[0].environment, choices["sms"])
         ended = run_program(
             command, page, lambda pid: coverage.append(Coverage(pid)), lambda: coverage[0].look(), variables
         )
-    finally:
-        attachment.close()
     keep_times(ended.kernels)
     escaped = [f"{each.name} ({each.pid})" for each in coverage[0].escaped.values()]
     report = report_of(

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,8 @@ class Attachment:
         path: path of the server's socket.
         trusted_uids: users that are trusted as owners of the server; None: all.
         application: name, priority and weight, as the server takes them.
+        gpu: None: the server chooses a GPU for the program; or the number of one of those that it may use, all of which
+            it keeps.
 
     Raises:
         DaemonGoneError: there is no server.
@@ -104,13 +107,20 @@ class Attachment:
     Attributes:
         environment: variables with which the program uses the GPU that the server has chosen among those that it may
             use, and the server's MPS; empty where there is one GPU, and no MPS.
+        gpus: on how many GPUs the program is to be scheduled.
     """
 
     def __init__(
-        self, page: _core.ProgramPage, path: Path, trusted_uids: Sequence[int] | None, application: Mapping[str, Any]
+        self,
+        page: _core.ProgramPage,
+        path: Path,
+        trusted_uids: Sequence[int] | None,
+        application: Mapping[str, Any],
+        gpu: int | None = None,
     ) -> None:
         self._page = page
         self._where = path, trusted_uids
+        self._gpu = gpu
         self._gpus, self._of_container = own_gpus(os.environ)
         self._application = dict(application)
         self._closed = threading.Event()
@@ -134,13 +144,13 @@ class Attachment:
         self._closed.set()
         self._lost.set()
         self._link.close()
-        self._page.free_program()
+        self._page.free_program(self._gpu or 0)
 
     def _joined(self) -> Link:
         path, trusted_uids = self._where
         link = Link(
             path,
-            Wish(PROGRAMS, gpus=self._gpus, gpus_of_container=self._of_container),
+            Wish(PROGRAMS, gpus=self._gpus, gpus_of_container=self._of_container, gpu=self._gpu),
             trusted_uids,
             on_lost=lambda _: self._let_go(),
         )
@@ -150,7 +160,8 @@ class Attachment:
             self.environment = with_urgency(
                 permitted_variables(attached.get("environment")), self._application.get("priority") or 0
             )
-            if self._gpus == "":  # it is to have no GPU
+            self.gpus: int = attached["gpus"]
+            if self._gpus == "" or self._gpu is not None:  # it is to have no GPU, or keeps its own
                 self.environment.pop(VISIBLE, None)
             self._gpus = self.environment.get(VISIBLE, self._gpus)  # it stays there, also with the next server
         except BaseException:
@@ -163,7 +174,7 @@ class Attachment:
 
     def _let_go(self) -> None:
         """Releases the program's held launches, which no server would release any more."""
-        self._page.free_program()
+        self._page.free_program(self._gpu or 0)
         self._lost.set()
 
     def _keep(self) -> None:
@@ -176,3 +187,32 @@ class Attachment:
                 LOG.info("joined the server again")
             except Exception as error:  # any exception: the next server may accept it
                 LOG.debug("no server to join: %s", error)
+
+
+@contextmanager
+def attached(
+    page: _core.ProgramPage,
+    path: Path,
+    trusted_uids: Sequence[int] | None,
+    application: Mapping[str, Any],
+    *,
+    to_all_gpus: bool = False,
+) -> Iterator[list[Attachment]]:
+    """The program's connections: to the GPU that the server chooses, or to each that the program may use.
+
+    Args:
+        page: the program's shared page.
+        path: path of the server's socket.
+        trusted_uids: users that are trusted as owners of the server; None: all.
+        application: name, priority and weight, as the server takes them.
+        to_all_gpus: it keeps all of them, and is scheduled on all.
+
+    Raises:
+        InvalidInput: as for :class:`Attachment`, as are the other errors; none of the connections stays.
+    """
+    with ExitStack() as ends:
+        first = ends.enter_context(
+            closing(Attachment(page, path, trusted_uids, application, 0 if to_all_gpus else None))
+        )
+        others = (Attachment(page, path, trusted_uids, application, gpu) for gpu in range(1, first.gpus))
+        yield [first, *(ends.enter_context(closing(each)) for each in others)]

@@ -33,9 +33,9 @@ SinkPtr open_program_sink(const Device& device, std::shared_ptr<Programs> progra
 
 std::shared_ptr<ProgramPort> open_program_port(const SinkPtr& sink, std::shared_ptr<Programs> programs,
                                                std::shared_ptr<daemon::SessionApplication> application, int descriptor,
-                                               bool run_at_once) {
+                                               bool run_at_once, std::size_t gpu) {
   auto memory = daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(descriptor), sizeof(ProgramPage));
-  auto program = std::make_shared<Program>(std::move(memory));
+  auto program = std::make_shared<Program>(std::move(memory), gpu, application);
   const py::gil_scoped_release released;
   const ProgramGpuSettings settings = run_at_once ? ProgramGpuSettings::under_mps() : ProgramGpuSettings{};
   return {new ProgramPort(sink->session(), std::move(application), std::move(programs), std::move(program), settings),
@@ -86,7 +86,8 @@ void bind_page(py::module_& module) {
       .def(py::init<std::uint64_t, std::uint64_t, bool>(), py::arg("memory_limit_bytes"), py::arg("longest_hold_ns"),
            py::arg("makes_workers") = false)
       .def_property_readonly("descriptor", &PageKeeper::descriptor)
-      .def("free_program", &PageKeeper::free_program, "Nothing holds the program until a scheduler does.")
+      .def("free_program", &PageKeeper::free_program, py::arg("gpu") = 0,
+           "Nothing holds the program until a scheduler does: this GPU's has gone.")
       .def("hold_program", &PageKeeper::hold_program, "Holds it as a scheduler does: for measurements without one.")
       .def_property_readonly("stopped_streams", &PageKeeper::stopped_streams,
                              "How many of its streams have stopped in the middle of a kernel.")
@@ -122,9 +123,11 @@ void bind_programs(py::module_& module) {
              py::arg("ordering") = "arrival", py::arg("run_at_once") = false,
              "A session with these programs as its device. Under MPS their kernels run at once.");
   py::class_<ProgramPort, std::shared_ptr<ProgramPort>>(module, "ProgramPort", "Has a session schedule a program.")
-      .def(py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
-           py::arg("descriptor"), py::arg("run_at_once") = false, py::keep_alive<1, 2>(),
-           "Of the page, which remains the caller's. Throws InvalidInput where it is none.")
+      .def(
+          py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
+          py::arg("descriptor"), py::arg("run_at_once") = false, py::arg("gpu") = 0, py::keep_alive<1, 2>(),
+          "Of the page, which remains the caller's; this device's number among the program's GPUs. Throws InvalidInput "
+          "where it is no page.")
       .def("close", &ProgramPort::close, py::call_guard<py::gil_scoped_release>(),
            "The program continues without a scheduler.");
 }

@@ -1,16 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs that are made ready to be launched: how many nodes each has.
+// Graphs that are made ready to be launched: how many nodes each has, and whether one is a collective.
+#include <algorithm>
+#include <vector>
+
 #include "intercept/calls/known_launches.hpp"
 
 namespace gpushare::intercept {
 namespace {
 
+std::vector<CUgraphNode> nodes_of(CUgraph graph) {
+  size_t count = 0;
+  if (call(real.cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &count) != CUDA_SUCCESS) return {};
+  std::vector<CUgraphNode> nodes(count);
+  if (call(real.cuGraphGetNodes, graph, nodes.data(), &count) != CUDA_SUCCESS) return {};
+  nodes.resize(std::min(count, nodes.size()));
+  return nodes;
+}
+
+/// What the driver does not tell of a node makes it none.
+bool has_collective(const std::vector<CUgraphNode>& nodes) {
+  return std::ranges::any_of(nodes, [](CUgraphNode node) {
+    CUgraphNodeType type{};
+    if (call(real.cuGraphNodeGetType, node, &type) != CUDA_SUCCESS) return false;
+    CUgraph child = nullptr;
+    if (type == CU_GRAPH_NODE_TYPE_GRAPH && call(real.cuGraphChildGraphNodeGetGraph, node, &child) == CUDA_SUCCESS) {
+      return has_collective(nodes_of(child));
+    }
+    CUDA_KERNEL_NODE_PARAMS launch{};
+    if (type != CU_GRAPH_NODE_TYPE_KERNEL || call(real.cuGraphKernelNodeGetParams_v2, node, &launch) != CUDA_SUCCESS) {
+      return false;
+    }
+    return is_collective_kernel(launch.func != nullptr ? static_cast<const void*>(launch.func) : launch.kern);
+  });
+}
+
 CUresult instantiated(CUresult result, const CUgraphExec* made, CUgraph graph, void* caller) {
   const Membership* member = this_member();
   if (result != CUDA_SUCCESS || member == nullptr || made == nullptr) return result;
-  size_t nodes = 0;
-  if (call(real.cuGraphGetNodes, graph, static_cast<CUgraphNode*>(nullptr), &nodes) != CUDA_SUCCESS) nodes = 0;
-  remember_graph(*member, *made, nodes, caller);
+  const std::vector<CUgraphNode> nodes = nodes_of(graph);
+  remember_graph(*member, *made, {.nodes = nodes.size(), .has_collective = has_collective(nodes)}, caller);
   return result;
 }
 

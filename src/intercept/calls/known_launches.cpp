@@ -196,15 +196,21 @@ KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, 
 
 std::size_t index_of(const KnownLaunch& known) { return static_cast<std::size_t>(&known - launches.data()); }
 
-void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller) {
+void remember_graph(const Membership& member, CUgraphExec graph, const GraphContents& contents, void* caller) {
   const LaunchedThing thing{.handle = graph, .kind = LaunchKind::Graph};
   const std::lock_guard lock(adding_launch);
-  KnownLaunch* entry = added(member, thing, nodes, caller);
+  KnownLaunch* entry = added(member, thing, contents.nodes, caller);
   if (entry == nullptr) return;
-  describe(*entry, member, nodes, caller);
+  describe(*entry, member, contents.nodes, caller);
+  entry->is_collective = contents.has_collective;
   entry->graph_samples = 0;
   entry->has_enough_samples = false;
   entry->graph_predicted_ns = 0;
+}
+
+bool is_collective_kernel(const void* handle) {
+  const AllowedWhileCapturing allowed;
+  return is_collective(name_of(handle));
 }
 
 void forget_kernels() { adding_launch.unlock(); }

@@ -31,7 +31,7 @@ struct KnownLaunch {
   std::atomic<std::uint32_t> launches;     ///< of this process; threads at the same time may count as one
   std::atomic<bool> has_enough_samples;    ///< only one in many launches is timed from then on
   std::uint8_t waves_log2;                 ///< how often its blocks fill the GPU, at least, as a power of two
-  bool is_collective;                      ///< a kernel of NCCL, which waits on the GPU for other processes
+  std::atomic<bool> is_collective;         ///< has a kernel of NCCL, which waits on the GPU for other processes
   /// Graphs with equal numbers of nodes share a record, but each is predicted by its samples alone.
   std::atomic<std::uint32_t> graph_samples;
   std::atomic<std::uint64_t> graph_predicted_ns;
@@ -56,7 +56,15 @@ KnownLaunch* known_launch(const Membership& member, const LaunchedThing& thing, 
 /// Below most_launches, and another one for each.
 std::size_t index_of(const KnownLaunch& known);
 
+struct GraphContents {
+  std::size_t nodes = 0;
+  bool has_collective = false;
+};
+
 /// A graph that has been instantiated; its handle may have been another graph's before.
-void remember_graph(const Membership& member, CUgraphExec graph, std::size_t nodes, void* caller);
+void remember_graph(const Membership& member, CUgraphExec graph, const GraphContents& contents, void* caller);
+
+/// Is this CUfunction or CUkernel one of NCCL's?
+bool is_collective_kernel(const void* handle);
 
 }  // namespace gpushare::intercept

@@ -14,16 +14,14 @@ namespace gpushare::programs {
 /// A program that is none: it writes into its page what the library in a real one would.
 class WrittenProgram {
  public:
-  WrittenProgram()
-      : keeper_(0, 1'000'000'000),
-        memory_(
-            daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(keeper_.descriptor()), sizeof(ProgramPage))),
-        program(std::make_shared<Program>(
-            daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(keeper_.descriptor()), sizeof(ProgramPage)))) {
+  WrittenProgram() : keeper_(0, 1'000'000'000), memory_(mapped()), program(on_gpu(0)) {
     page().processes[0].pid = ::getpid();
     page().processes[0].streams = 1;
     line().owner = ::getpid();
   }
+
+  /// For the scheduler of this one of its GPUs.
+  std::shared_ptr<Program> on_gpu(std::size_t gpu) const { return std::make_shared<Program>(mapped(), gpu); }
 
   void launch(Duration work) {
     page().processes[0].progress[0].launched += static_cast<std::uint64_t>(work.count());
@@ -66,6 +64,10 @@ class WrittenProgram {
   void end_phase(std::uint64_t number) { line().at(number).ended = line().at(number).calls.load(); }
 
  private:
+  daemon::SharedMemory mapped() const {
+    return daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(keeper_.descriptor()), sizeof(ProgramPage));
+  }
+
   PageKeeper keeper_;
   daemon::SharedMemory memory_;
 

@@ -12,7 +12,10 @@
 namespace gpushare::stand_in {
 
 /// Makes what a stream is to do when the graph is launched: anew each time.
-using Node = std::function<Command()>;
+struct Node {
+  std::function<Command()> command;
+  CUfunction kernel = nullptr;  ///< of a launch
+};
 
 struct Graph {
   std::vector<Node> nodes;

@@ -72,12 +72,12 @@ void Gpu::end_capture(const std::shared_ptr<Capture>& capture) {
 }
 
 void Gpu::put(Stream& stream, Command command) {
-  put_node(stream, [command = std::move(command)] { return command; });
+  put_node(stream, {.command = [command = std::move(command)] { return command; }});
 }
 
 void Gpu::put_node(Stream& stream, const Node& node) {
   if (stream.capture == nullptr) {
-    stream.commands.push_back({++commands_put_, node()});
+    stream.commands.push_back({++commands_put_, node.command()});
     return;
   }
   if (stream.capture->is_spoilt) throw Denial(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "the capture was spoilt");
@@ -85,29 +85,31 @@ void Gpu::put_node(Stream& stream, const Node& node) {
 }
 
 /// A graph may have nodes of several devices: one that has failed holds up no other.
-void Gpu::launch(Stream& stream, std::shared_ptr<Grid> grid) {
+void Gpu::launch(Stream& stream, CUfunction kernel, std::shared_ptr<Grid> grid) {
   grid->priority = stream.priority;
   grid->sms = stream.context->sms;
   grid->launch.device = bit();
   grid->launch.nanoseconds = machine_.clock();
-  put_node(stream, [this, grid]() -> Command {
+  const auto command = [this, grid]() -> Command {
     return [this, own = std::make_shared<Grid>(*grid), has_begun = false]() mutable {
       if (!has_begun) sms_.add(own);
       has_begun = true;
       return own->has_ended() || has_failed();
     };
-  });
+  };
+  put_node(stream, {.command = command, .kernel = kernel});
 }
 
 void Gpu::copy(Stream& stream, CopyEngine& engine, std::size_t bytes, std::function<void()> move) {
-  put_node(stream, [this, &engine, bytes, move = std::move(move)]() -> Command {
+  const auto command = [this, &engine, bytes, move = std::move(move)]() -> Command {
     return [this, &engine, job = std::make_shared<CopyJob>(CopyJob{.bytes = bytes, .move = move}),
             has_begun = false]() mutable {
       if (!has_begun) engine.add(job);
       has_begun = true;
       return job->has_ended || has_failed();
     };
-  });
+  };
+  put_node(stream, {.command = command});
 }
 
 void Gpu::put_on_sm(Stream& stream, std::function<void()> action) {

@@ -56,7 +56,7 @@ class Gpu {
   /// Behind what is in the stream; into the graph where that is captured.
   void put(Stream& stream, Command command);
   void put_node(Stream& stream, const Node& node);
-  void launch(Stream& stream, std::shared_ptr<Grid> grid);
+  void launch(Stream& stream, CUfunction kernel, std::shared_ptr<Grid> grid);
   /// A copy at a copy engine, behind what is in the stream.
   void copy(Stream& stream, CopyEngine& engine, std::size_t bytes, std::function<void()> move);
   /// What the driver has a kernel of its own do, at once but not before an SM has room for that.

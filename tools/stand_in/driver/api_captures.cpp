@@ -20,6 +20,15 @@ void instantiate(Machine& machine, CUgraphExec* made, CUgraph handle) {
   machine.executables.emplace(*made, std::move(graph));
 }
 
+const Node& node_of(const Machine& machine, CUgraphNode handle) {
+  for (const auto& [key, graph] : machine.graphs) {
+    for (const Node& node : graph->nodes) {
+      if (reinterpret_cast<CUgraphNode>(const_cast<Node*>(&node)) == handle) return node;
+    }
+  }
+  throw Denial(CUDA_ERROR_INVALID_VALUE, "no such node");
+}
+
 /// All streams that have joined it are streams again.
 std::shared_ptr<Capture> taken_capture(Stream& origin, CUstream handle) {
   const std::shared_ptr<Capture> capture = origin.capture;
@@ -69,8 +78,26 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 
 CUresult cuGraphGetNodes(CUgraph handle, CUgraphNode* nodes, std::size_t* count) {
   return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
-    expect(nodes == nullptr, CUDA_ERROR_NOT_SUPPORTED, "the stand-in only counts nodes");
-    *count = graph_of(all.graphs, handle)->nodes.size();
+    std::vector<Node>& own = graph_of(all.graphs, handle)->nodes;
+    for (std::size_t number = 0; nodes != nullptr && number < std::min(*count, own.size()); ++number) {
+      nodes[number] = reinterpret_cast<CUgraphNode>(&own[number]);
+    }
+    *count = own.size();
+  });
+}
+
+/// Of what is no launch the stand-in does not know more than that.
+CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType* type) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    *type = node_of(all, handle).kernel != nullptr ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_EMPTY;
+  });
+}
+
+CUresult cuGraphKernelNodeGetParams(CUgraphNode handle, CUDA_KERNEL_NODE_PARAMS* parameters) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    const Node& node = node_of(all, handle);
+    expect(node.kernel != nullptr, CUDA_ERROR_INVALID_VALUE, "the node is no launch");
+    *parameters = {.func = node.kernel};
   });
 }
 

@@ -68,16 +68,17 @@ void launch(Stream& stream, CUfunction handle, const Shape& shape, void** argume
          "the function was loaded in another context than the stream's");
   expect(extra == nullptr || arguments == nullptr, CUDA_ERROR_INVALID_VALUE, "arguments in two ways");
   expect_possible(function, shape.blocks, shape.threads, shape.shared);
-  gpu.launch(stream, std::make_shared<Grid>(Grid{
-                         .module = function.module,
-                         .launch = {.program = function.module->program,
-                                    .entry = *function.code,
-                                    .grid = {shape.blocks, shape.threads, shape.shared},
-                                    .memory = gpu.machine().memory,
-                                    .parameters = packed(*function.code, arguments, extra),
-                                    .sms = static_cast<std::uint32_t>(Limits::sms)},
-                         .block = footprint_of(function, shape.threads.count(), shape.shared),
-                     }));
+  gpu.launch(stream, handle,
+             std::make_shared<Grid>(Grid{
+                 .module = function.module,
+                 .launch = {.program = function.module->program,
+                            .entry = *function.code,
+                            .grid = {shape.blocks, shape.threads, shape.shared},
+                            .memory = gpu.machine().memory,
+                            .parameters = packed(*function.code, arguments, extra),
+                            .sms = static_cast<std::uint32_t>(Limits::sms)},
+                 .block = footprint_of(function, shape.threads.count(), shape.shared),
+             }));
 }
 
 void expect_resident(const Function& function, const Shape& shape) {

@@ -25,6 +25,7 @@ class Wish:
         watches: it runs nothing, so that it counts for no placement.
         gpus: CUDA_VISIBLE_DEVICES of a program; None: it is not set.
         gpus_of_container: NVIDIA_VISIBLE_DEVICES of a program's container; None: all.
+        gpu: for a program that keeps all these GPUs, the number of one of them; None: the server chooses the only one.
     """
 
     device: str | None = None
@@ -32,6 +33,7 @@ class Wish:
     watches: bool = False
     gpus: str | None = None
     gpus_of_container: str | None = None
+    gpu: int | None = None
 
 
 ANY_DEVICE = Wish()

@@ -17,6 +17,8 @@ class Grant(Schema):
         program_environment: environment variables for its programs.
         devices: all devices of the server.
         watches: it runs nothing, and is no load of the device.
+        gpu: number of the device among those of a program.
+        gpus: how many GPUs it is on.
     """
 
     hello: int
@@ -32,6 +34,8 @@ class Grant(Schema):
     program_environment: dict[str, str] = Field(default_factory=dict)
     devices: list[str] = Field(default_factory=list)
     watches: bool = False
+    gpu: int = 0
+    gpus: int = 1
 
 
 class LoadReport(Schema):

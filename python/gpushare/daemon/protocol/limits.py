@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits of one client's requests, independent of the configuration."""
 
-PROTOCOL_VERSION = 7
+PROTOCOL_VERSION = 8
 
 MOST_MESSAGE_BYTES = 1 << 20
 MOST_SOURCE_BYTES = 4 << 20
@@ -24,6 +24,8 @@ MOST_ARENA_BYTES = 1 << 36
 """Bytes of shared memory, in all arenas of one client."""
 MOST_ARENAS = 256
 """Arenas of one client; each takes a descriptor of the worker."""
+MOST_GPUS = 16
+"""GPUs that one program is scheduled on."""
 MOST_PROGRAMS = 16
 """Concurrent requests of one client; each takes a thread of the worker."""
 MOST_WAITING_REQUESTS = 16

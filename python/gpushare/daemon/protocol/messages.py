@@ -39,6 +39,8 @@ class Hello(Schema):
     """CUDA_VISIBLE_DEVICES of a program."""
     gpus_of_container: Text | None = None
     """NVIDIA_VISIBLE_DEVICES of a program's container, where it names GPUs by their UUIDs."""
+    gpu: Annotated[int, Field(ge=0, lt=limits.MOST_GPUS)] | None = None
+    """A program that keeps all these GPUs is to be scheduled on the one of this number, too."""
 
 
 class OpenApplication(Schema):

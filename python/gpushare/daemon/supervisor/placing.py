@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpushare.checks import require
+from gpushare.daemon.protocol.limits import MOST_GPUS
 from gpushare.daemon.supervisor.worker_process import WorkerProcess
 
 PLACEMENTS: Mapping[str, str] = {
@@ -41,3 +42,22 @@ def chosen_worker(place: str, workers: Sequence[WorkerProcess], memory_bytes: in
     )
     with_room = [each for each in large if max(memory_bytes, 1) <= each.load.free_bytes] or large
     return with_room[0] if place == "first-fit" else min(with_room, key=lambda each: each.load.clients)
+
+
+def worker_of_gpu(workers: Sequence[WorkerProcess], gpu: int) -> WorkerProcess:
+    """The worker that schedules a program on one of the GPUs that it keeps.
+
+    Args:
+        workers: those of all its GPUs, in order.
+        gpu: number of the GPU among them.
+
+    Raises:
+        InvalidInput: it has no such GPU, or too many.
+    """
+    require(
+        len(workers) <= MOST_GPUS,
+        f"--all-gpus: a program is scheduled on {MOST_GPUS} GPUs at most, and it may use {len(workers)}: set "
+        "CUDA_VISIBLE_DEVICES",
+    )
+    require(gpu < len(workers), f"the program has {len(workers)} GPUs here, and asks for number {gpu}")
+    return workers[gpu]

@@ -33,7 +33,7 @@ from gpushare.daemon.settings import Rights, Settings, rights_of
 from gpushare.daemon.supervisor.listener import Listener
 from gpushare.daemon.supervisor.mps import Mps
 from gpushare.daemon.supervisor.places_by_user import PlacesByUser
-from gpushare.daemon.supervisor.placing import chosen_worker
+from gpushare.daemon.supervisor.placing import chosen_worker, worker_of_gpu
 from gpushare.daemon.supervisor.while_used import WhileUsed
 from gpushare.daemon.supervisor.worker_process import WorkerProcess
 
@@ -180,10 +180,10 @@ class Supervisor:
         if not self._waiting.acquire(blocking=False):
             raise OSError(f"{MOST_WAITING_CONNECTIONS} connections wait for a worker already")
         try:
-            worker = self._placed(hello)
+            worker, gpus = self._placed(hello)
             try:
                 environment = self._environment_for(peer, worker.device)
-                grant = packed_grant(number, hello, peer, rights, environment, list(self._workers))
+                grant = packed_grant(number, hello, peer, rights, environment, list(self._workers), gpus)
             except BaseException:
                 worker.expect(-(not hello.watches))
                 raise
@@ -193,8 +193,12 @@ class Supervisor:
         finally:
             self._waiting.release()
 
-    def _placed(self, hello: Hello) -> WorkerProcess:
-        """The worker for this client, which is expected there from now on unless it only watches."""
+    def _placed(self, hello: Hello) -> tuple[WorkerProcess, int]:
+        """The worker for this client, which is expected there from now on unless it only watches.
+
+        Returns:
+            besides, the number of GPUs that a program is on.
+        """
         names = in_group(hello.device, list(self._workers))
         if not names:
             raise InvalidInput(f"this server has no device {hello.device!r}; it has: {', '.join(self._workers)}")
@@ -202,11 +206,15 @@ class Supervisor:
             names = among_gpus(hello.gpus, names, hello.gpus_of_container)
         workers = [self._workers[name] for name in names]
         if hello.watches:
-            return next((each for each in workers if each.is_usable), workers[0])
+            return next((each for each in workers if each.is_usable), workers[0]), 1
+        if hello.gpu is not None:
+            worker, gpus = worker_of_gpu(workers, hello.gpu), len(workers)
+            worker.expect()
+            return worker, gpus
         with self._placing:  # one after the other, so that each counts for the next
             worker = chosen_worker(self._settings.place, workers, hello.memory_bytes)
             worker.expect()
-        return worker
+        return worker, 1
 
 
 def _drop_if_silent(ready: select.poll, channel: Channel, heard: threading.Event) -> None:
@@ -224,6 +232,7 @@ def packed_grant(
     rights: Rights,
     program_environment: Mapping[str, str] | None = None,
     devices: Sequence[str] = (),
+    gpus: int = 1,
 ) -> bytes:
     """The grant as a worker reads it: a map in msgpack."""
     grant = Grant(
@@ -240,6 +249,8 @@ def packed_grant(
         program_environment=dict(program_environment or {}),
         devices=list(devices),
         watches=hello.watches,
+        gpu=hello.gpu or 0,
+        gpus=gpus,
     )
     return packed(grant.model_dump())[4:]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpushare import _core
+from gpushare.checks import require
 from gpushare.daemon.settings import PROGRAMS
 from gpushare.daemon.worker.served_session import ServedSession
 
@@ -34,6 +35,7 @@ class ServedPrograms(ServedSession):
 
     def __init__(self, policy: str, ordering: str, *, has_mps: bool = False) -> None:
         self._programs = _core.Programs()
+        self._ordering = ordering
         self._has_mps = has_mps
         device = ProgramDevice(PROGRAMS, _core.program_device(PROGRAMS))
         sink = _core.open_program_sink(device.description, self._programs, policy, ordering, has_mps)
@@ -44,14 +46,20 @@ class ServedPrograms(ServedSession):
         """Itself."""
         return self
 
-    def attach(self, application: _core.ServedApplication, page: int) -> _core.ProgramPort:
+    def attach(self, application: _core.ServedApplication, page: int, gpu: int = 0, gpus: int = 1) -> _core.ProgramPort:
         """Schedules a program from now on, until the port is closed.
 
         Args:
             application: its application in the session.
             page: descriptor of the memory that its processes map; it remains the caller's.
+            gpu: number of this device among the program's GPUs.
+            gpus: how many it has.
 
         Raises:
-            InvalidInput: the memory is not a program's page.
+            InvalidInput: the memory is not a program's page, or the program has several GPUs and there is an ordering.
         """
-        return _core.ProgramPort(self.sink, self._programs, application, page, self._has_mps)
+        require(
+            gpus == 1 or self._ordering == "arrival",
+            f"the server has the ordering {self._ordering!r}, which is for programs on one GPU: leave out --all-gpus",
+        )
+        return _core.ProgramPort(self.sink, self._programs, application, page, self._has_mps, gpu)

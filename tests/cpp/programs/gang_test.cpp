@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "programs/gang.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "core/model/errors.hpp"
+#include "messages.hpp"
+#include "programs/program_gpu.hpp"
+#include "programs/written_program.hpp"
+
+namespace gpushare::programs {
+namespace {
+
+using namespace std::chrono_literals;
+
+class GangLeader : public testing::Test {
+ protected:
+  /// By GPU: does its scheduler lead?
+  std::vector<bool> leads() const { return {first.leads(), second.leads(), third.leads()}; }
+
+  std::unique_ptr<ProgramPage> page = std::make_unique<ProgramPage>();
+  GangMember first{*page, 0};
+  GangMember second{*page, 1};
+  GangMember third{*page, 2};
+};
+
+TEST_F(GangLeader, IsTheFirstWhereNoOtherProgramIsThere) { EXPECT_EQ(leads(), (std::vector{true, false, false})); }
+
+TEST_F(GangLeader, IsWhereMostProgramsHaveWork) {
+  second.note({.count = 1});
+  EXPECT_EQ(leads(), (std::vector{false, true, false}));
+  third.note({.count = 2});
+  EXPECT_EQ(leads(), (std::vector{false, false, true}));
+  first.note({.count = 2});
+  EXPECT_EQ(leads(), (std::vector{true, false, false}));
+  first.note({});
+  third.note({});
+  EXPECT_EQ(leads(), (std::vector{false, true, false}));
+}
+
+TEST_F(GangLeader, IsWhereAnotherProgramHasTheHighestPriority) {
+  constexpr int lowest = std::numeric_limits<int>::min();
+  first.note({.count = 9, .priority = lowest});
+  EXPECT_EQ(leads(), (std::vector{true, false, false}));
+  second.note({.count = 1, .priority = lowest + 1});
+  EXPECT_EQ(leads(), (std::vector{false, true, false}));
+  third.note({.count = 1, .priority = std::numeric_limits<int>::max()});
+  EXPECT_EQ(leads(), (std::vector{false, false, true}));
+}
+
+TEST_F(GangLeader, IsAnotherOnceItHasLeft) {
+  third.note({.count = 1});
+  third.leave();
+  EXPECT_EQ(leads(), (std::vector{true, false, false}));
+  EXPECT_EQ(first.gpus(), 2);
+  first.leave();
+  EXPECT_TRUE(second.leads());
+  EXPECT_EQ(second.gpus(), 1);
+}
+
+TEST_F(GangLeader, ChangesWithNews) {
+  const std::uint32_t before = first.news();
+  third.note({.count = 1});
+  EXPECT_NE(first.news(), before);
+  const std::uint32_t seen = first.news();
+  third.note({.count = 1});
+  EXPECT_EQ(first.news(), seen) << "nothing has changed";
+}
+
+TEST(GangOfOne, PublishesNoDemand) {
+  const auto page = std::make_unique<ProgramPage>();
+  GangMember only(*page, 0);
+  const std::uint32_t before = only.news();
+  only.note({.count = 3, .priority = 7});
+  EXPECT_EQ(only.news(), before);
+  EXPECT_TRUE(only.leads());
+}
+
+TEST(GangMembers, AreAtMostSixteen) {
+  const auto page = std::make_unique<ProgramPage>();
+  EXPECT_THAT(message_of<InvalidInput>([&] { GangMember(*page, most_gpus); }), testing::HasSubstr("16 GPUs"));
+}
+
+/// A GPU with a program of its own, and one that is on two GPUs.
+struct SharedGpu {
+  SharedGpu(const WrittenProgram& gang, std::size_t number) : member(gang.on_gpu(number)) {
+    programs->add(own.program);
+    programs->add(member);
+  }
+
+  void submit(const std::shared_ptr<Program>& program, int id) {
+    codes.push_back(std::make_unique<PieceCode>(program));
+    operations.push_back(std::make_unique<Operation>(piece_of("program", *program, {})));
+    gpu.submit({.id = OperationId{id},
+                .application = ApplicationId{id},
+                .operation = operations.back().get(),
+                .code = codes.back().get()});
+  }
+  /// One launch may run.
+  std::vector<EventKind> run(int id) {
+    gpu.apply({.shares = {{.launch = OperationId{id}, .quota = Quota::everywhere(1)}}});
+    return events();
+  }
+  std::vector<EventKind> events() {
+    std::vector<EventKind> kinds;
+    for (const Time deadline = gpu.now() + 1ms; gpu.now() < deadline;) {
+      if (const auto event = gpu.next_event(deadline)) kinds.push_back(event->kind);
+    }
+    return kinds;
+  }
+
+  WrittenProgram own;
+  std::shared_ptr<Program> member;
+  std::shared_ptr<Programs> programs = std::make_shared<Programs>();
+  std::vector<std::unique_ptr<PieceCode>> codes;
+  std::vector<std::unique_ptr<Operation>> operations;
+  ProgramGpu gpu{program_device("programs"), programs};
+};
+
+class GangTest : public testing::Test {
+ protected:
+  /// Each GPU runs its own program, and the gang has work.
+  GangTest() {
+    for (SharedGpu* each : {&first, &second}) {
+      each->own.launch(1h);
+      each->submit(each->own.program, 0);
+      each->run(0);
+    }
+    gang.launch(1h);
+  }
+
+  void run_gang_by(SharedGpu& leader) {
+    leader.submit(leader.member, 1);
+    leader.own.end(1h);  // of the program that is held for it
+    leader.run(1);
+  }
+
+  WrittenProgram gang;
+  SharedGpu first{gang, 0};
+  SharedGpu second{gang, 1};
+};
+
+TEST_F(GangTest, HoldsTheProgramsOfItsOtherGpusWhileItRuns) {
+  EXPECT_FALSE(second.own.program->is_held());
+  run_gang_by(first);
+  second.events();
+  EXPECT_FALSE(first.member->is_held());
+  EXPECT_TRUE(first.own.program->is_held());
+  EXPECT_TRUE(second.own.program->is_held());
+}
+
+TEST_F(GangTest, LeavesItsOtherGpusToTheirProgramsWhileItIsHeld) {
+  run_gang_by(first);
+  second.events();
+  first.run(0);
+  EXPECT_TRUE(second.member->is_held());
+  second.events();
+  EXPECT_FALSE(second.own.program->is_held());
+}
+
+TEST_F(GangTest, LeavesThemToTheirProgramsWhileItHasNoWork) {
+  run_gang_by(first);
+  second.events();
+  gang.page().is_known_busy = 0;
+  second.events();
+  EXPECT_FALSE(second.own.program->is_held());
+}
+
+TEST_F(GangTest, GoesOnUnderAnotherLeaderWhereMoreProgramsHaveWork) {
+  run_gang_by(first);
+  WrittenProgram another;
+  second.programs->add(another.program);
+  another.launch(1h);
+  second.events();
+  EXPECT_TRUE(second.member->gang().leads());
+  EXPECT_THAT(first.events(), testing::Contains(EventKind::LaunchEnded));
+  second.submit(second.member, 1);
+  second.run(0);
+  EXPECT_TRUE(first.member->is_held()) << "by the decision of the second GPU's scheduler";
+  first.run(0);
+  EXPECT_TRUE(first.member->is_held());
+  EXPECT_FALSE(first.own.program->is_held());
+}
+
+TEST_F(GangTest, RunsBesideTheOthersAsFarAsItLeavesTheGpuIdle) {
+  for (int noted = 0; noted < 40; ++noted) {
+    first.member->note_busy(3ms, 10ms, true);
+    second.own.program->note_busy(4ms, 10ms, true);
+  }
+  second.gpu.withdraw(OperationId{0});
+  second.submit(second.own.program, 2);
+  run_gang_by(first);
+  second.run(2);
+  EXPECT_FALSE(second.own.program->is_held());
+}
+
+TEST_F(GangTest, IsScheduledByTheOthersWhenOneOfItsGpusLeaves) {
+  run_gang_by(first);
+  first.programs->remove(first.member);
+  EXPECT_TRUE(second.member->gang().leads());
+  second.events();
+  EXPECT_FALSE(second.own.program->is_held());
+}
+
+}  // namespace
+}  // namespace gpushare::programs

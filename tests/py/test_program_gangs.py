@@ -100,7 +100,9 @@ def test_a_gang_goes_on_when_the_scheduler_of_one_of_its_gpus_dies(place, uuids)
     until(lambda: states(place, "gang")[0] == "waiting")
     first_worker = min(descendants(server.pid)[1:])
     os.kill(first_worker, signal.SIGKILL)
+    urgent.process.terminate()  # which would join the next one, and hold the gang again
     assert gang.read().startswith("took")
+    until(lambda: [on_device(place, each) for each in DEVICES] == [["gang"], ["gang"]])
 
 
 def test_an_ordering_is_for_programs_on_one_gpu(place, uuids):  # noqa: F811

@@ -205,5 +205,14 @@ TEST_F(GangTest, IsScheduledByTheOthersWhenOneOfItsGpusLeaves) {
   EXPECT_FALSE(second.own.program->is_held());
 }
 
+TEST_F(GangTest, IsFreeAndLedByAnotherWhenItsLeaderHasGone) {
+  run_gang_by(first);
+  first.run(0);
+  EXPECT_TRUE(second.member->is_held());
+  gang.keeper().free_program(0);
+  EXPECT_FALSE(second.member->is_held());
+  EXPECT_TRUE(second.member->gang().leads());
+}
+
 }  // namespace
 }  // namespace gpushare::programs

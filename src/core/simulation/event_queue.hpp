@@ -12,43 +12,46 @@
 
 namespace gpushare {
 
-/// The earliest of a fixed number of moving deadlines: a tournament tree, one path of comparisons per change.
+/// The earliest of a fixed number of moving deadlines: a tournament tree, one path of comparisons per change. Which of
+/// two is earlier is as random as the deadlines are, so no processor predicts it: the choice is an offset, not a branch.
 class EarliestOf {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   explicit EarliestOf(std::size_t count) {
     while (leaves_ < count) leaves_ *= 2;
-    times_.resize(leaves_, never);
-    winner_.resize(2 * leaves_);
-    for (std::size_t leaf = 0; leaf < leaves_; ++leaf) winner_[leaves_ + leaf] = leaf;
+    nodes_.resize(2 * leaves_);
+    for (std::size_t leaf = 0; leaf < leaves_; ++leaf) nodes_[leaves_ + leaf].position = leaf;
     rebuild();
   }
 
   void set(std::size_t position, double time) {
-    times_[position] = time;
-    for (std::size_t node = (leaves_ + position) / 2; node > 0; node /= 2) winner_[node] = winner_of(node);
+    set_later(position, time);
+    for (std::size_t node = (leaves_ + position) / 2; node > 0; node /= 2) nodes_[node] = earlier_below(node);
   }
 
   /// set() without the comparisons, for many changes at once; rebuild() makes up for them.
-  void set_later(std::size_t position, double time) { times_[position] = time; }
+  void set_later(std::size_t position, double time) { nodes_[leaves_ + position].time = time; }
   void rebuild() {
-    for (std::size_t node = leaves_ - 1; node > 0; --node) winner_[node] = winner_of(node);
+    for (std::size_t node = leaves_ - 1; node > 0; --node) nodes_[node] = earlier_below(node);
   }
 
-  std::size_t position() const { return winner_[1]; }
-  double time() const { return times_[winner_[1]]; }
+  std::size_t position() const { return nodes_[1].position; }
+  double time() const { return nodes_[1].time; }
 
  private:
-  std::size_t winner_of(std::size_t node) const {
-    const std::size_t left = winner_[2 * node];
-    const std::size_t right = winner_[2 * node + 1];
-    return times_[right] < times_[left] ? right : left;
+  struct Node {
+    double time = never;
+    std::size_t position = 0;
+  };
+
+  const Node& earlier_below(std::size_t node) const {
+    const Node* const first = &nodes_[2 * node];
+    return first[static_cast<std::size_t>(first[1].time < first[0].time)];
   }
 
   std::size_t leaves_ = 2;
-  std::vector<double> times_;
-  std::vector<std::size_t> winner_;
+  std::vector<Node> nodes_;  // the root is 1, and the leaves are the last
 };
 
 /// Things to do at fixed times, first in first out at equal times.

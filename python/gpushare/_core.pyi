@@ -2711,9 +2711,9 @@ class ProgramPage:
         longest_hold_ns: typing.SupportsInt | typing.SupportsIndex,
         makes_workers: bool = False,
     ) -> None: ...
-    def free_program(self, gpu: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+    def free_program(self) -> None:
         """
-        Nothing holds the program until a scheduler does: this GPU's has gone.
+        Nothing holds the program until a scheduler does.
         """
     def hold_program(self) -> None:
         """
@@ -2766,10 +2766,15 @@ class ProgramPort:
         application: ServedApplication,
         descriptor: typing.SupportsInt | typing.SupportsIndex,
         run_at_once: bool = False,
-        gpu: typing.SupportsInt | typing.SupportsIndex = 0,
+        gang: tuple[
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.SupportsInt | typing.SupportsIndex,
+            typing.SupportsInt | typing.SupportsIndex,
+        ]
+        | None = None,
     ) -> None:
         """
-        Of the page, which remains the caller's; this device's number among the program's GPUs. Throws InvalidInput where it is no page.
+        Of the page, which remains the caller's. Where the program has several GPUs: the board's descriptor, the number of this one, and how many. Throws InvalidInput where one is no page, or no board.
         """
     def close(self) -> None:
         """

@@ -28,12 +28,12 @@ bool SessionApplication::is_withdrawn() {
 }
 
 void SessionApplication::set_priority(int priority) {
-  priority_ = priority;
   std::unique_lock lock(mutex_);
   application_.priority = priority;
   const std::optional<ApplicationId> number = is_withdrawn_ ? std::nullopt : number_;
   lock.unlock();  // the session's thread answers, and may be waiting for the lock
   if (number) session_.set_priority(*number, priority);
+  priority_ = priority;
 }
 
 }  // namespace gpushare::daemon

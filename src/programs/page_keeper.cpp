@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "core/model/errors.hpp"
 #include "programs/futex.hpp"
-#include "programs/gang.hpp"
 #include "programs/kernel_records.hpp"
 #include "programs/process_state.hpp"
 #include "programs/program_tasks.hpp"
@@ -36,9 +34,7 @@ PageKeeper::PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_h
   let_workers_go(page().workers);
 }
 
-void PageKeeper::free_program(std::size_t gpu) {
-  require(gpu < most_gpus, "a program is scheduled on " + std::to_string(most_gpus) + " GPUs at most");
-  GangMember::leave(page(), gpu);
+void PageKeeper::free_program() {
   let_workers_go(page().workers);
   page().lease.store(Lease{}.word());
   wake_all(page().lease);

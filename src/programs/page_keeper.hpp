@@ -48,8 +48,8 @@ class PageKeeper {
   PageKeeper(std::uint64_t memory_limit_bytes, std::uint64_t longest_hold_ns, bool makes_workers = false);
 
   int descriptor() const { return memory_.descriptor(); }
-  /// Releases the program, until a scheduler holds it; this GPU's has gone.
-  void free_program(std::size_t gpu = 0);
+  /// Releases the program, until a scheduler holds it.
+  void free_program();
   /// Holds it as a scheduler does: for measurements without one.
   void hold_program();
   /// How many of the program's streams have stopped in the middle of a kernel.

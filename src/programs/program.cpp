@@ -14,8 +14,6 @@ namespace {
 /// A program can write any numbers: its credit between two polls is limited to this.
 constexpr std::uint64_t most_at_once_ns = 3'600'000'000'000;
 
-constexpr std::uint32_t million = 1'000'000;
-
 constexpr Duration most_ever = std::chrono::hours(100 * 365 * 24);
 
 /// Marks come every 200 us of a stream's work where others are there.
@@ -39,11 +37,11 @@ daemon::SharedMemory checked(daemon::SharedMemory memory) {
 
 }  // namespace
 
-Program::Program(daemon::SharedMemory memory, std::size_t gpu,
+Program::Program(daemon::SharedMemory memory, GangMember gang,
                  std::shared_ptr<const daemon::SessionApplication> application)
     : memory_(checked(std::move(memory))),
       tasks_(page()),
-      gang_(page(), gpu),
+      gang_(std::move(gang)),
       application_(std::move(application)),
       seen_(most_processes),
       usual_piece_ns_(first_piece_ns) {}
@@ -52,6 +50,7 @@ Work Program::poll() {
   Work work;
   Duration added{};
   std::uint64_t block_times = 0;
+  const bool is_gang = gang_.gpus() > 1;
   for (std::size_t number = 0; number < most_processes; ++number) {
     ProcessSlot& slot = page().processes[number];
     SeenProcess& seen = seen_[number];
@@ -64,24 +63,10 @@ Work Program::poll() {
     const std::uint64_t of_slot = slot.block_times.load();
     block_times += of_slot - std::exchange(seen.block_times, of_slot);
     work.is_awaited |= slot.waiting.load() != 0;
-    const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
-    for (std::size_t stream = 0; stream < streams; ++stream) {
-      SeenStream& before = seen.streams[stream];
-      const std::uint64_t ended = slot.progress[stream].ended.load(std::memory_order_acquire);
-      const std::uint64_t launched = slot.progress[stream].launched.load(std::memory_order_acquire);
-      if (launched < before.launched) before = {};  // another process has the place, and had not cleared it yet
-      if (launched > before.launched) {
-        added += Duration(std::min(launched - before.launched, most_at_once_ns));
-        before.launched = launched;
-      }
-      before.ended = std::clamp(ended, before.ended, before.launched);
-      const Duration rest(std::min(before.launched - before.ended, most_at_once_ns));
-      work.under_way += rest;
-      if (slot.progress[stream].stopped.load() != 0) {
-        work.stopped += rest;
-      } else {
-        work.beyond_marks += std::max(rest - most_without_mark, Duration{});
-      }
+    const Work own = poll(slot, seen);
+    for (const auto& [all, one] : {std::pair(&added, own.launched), std::pair(&work.under_way, own.under_way),
+                                   std::pair(&work.going, own.going), std::pair(&work.beyond_marks, own.beyond_marks)}) {
+      *all = is_gang ? std::max(*all, one) : *all + one;
     }
   }
   launched_ = std::min(launched_ + std::min(added, Duration(most_at_once_ns)), most_ever);
@@ -90,18 +75,41 @@ Work Program::poll() {
   return work;
 }
 
+/// Launched since the last time.
+Work Program::poll(ProcessSlot& slot, SeenProcess& seen) {
+  Work work;
+  const std::size_t streams = std::min<std::size_t>(slot.streams.load(), most_streams);
+  for (std::size_t stream = 0; stream < streams; ++stream) {
+    SeenStream& before = seen.streams[stream];
+    const std::uint64_t ended = slot.progress[stream].ended.load(std::memory_order_acquire);
+    const std::uint64_t launched = slot.progress[stream].launched.load(std::memory_order_acquire);
+    if (launched < before.launched) before = {};  // another process has the place, and had not cleared it yet
+    if (launched > before.launched) {
+      work.launched += Duration(std::min(launched - before.launched, most_at_once_ns));
+      before.launched = launched;
+    }
+    before.ended = std::clamp(ended, before.ended, before.launched);
+    const Duration rest(std::min(before.launched - before.ended, most_at_once_ns));
+    work.under_way += rest;
+    if (slot.progress[stream].stopped.load() != 0) continue;
+    work.going += rest;
+    work.beyond_marks += std::max(rest - most_without_mark, Duration{});
+  }
+  return work;
+}
+
 /// The numbers are not of one moment, and need not be true.
 void Program::note_blocks(Duration work, std::uint64_t block_times) {
   constexpr double enough_ns = 2e7;
   constexpr double forgotten_from_ns = 2e8;
   constexpr double longest_ns = 1e9;
-  recent_work_ns_ += nanoseconds(work);
-  recent_block_times_ += std::min(static_cast<double>(block_times) * 1024, nanoseconds(work) * longest_ns);
-  if (recent_work_ns_ < enough_ns) return;
-  usual_block_ns_ = static_cast<std::int64_t>(recent_block_times_ / recent_work_ns_);
-  if (recent_work_ns_ < forgotten_from_ns) return;
-  recent_work_ns_ /= 2;
-  recent_block_times_ /= 2;
+  recent_.work_ns += nanoseconds(work);
+  recent_.block_times += std::min(static_cast<double>(block_times) * 1024, nanoseconds(work) * longest_ns);
+  if (recent_.work_ns < enough_ns) return;
+  usual_block_ns_ = static_cast<std::int64_t>(recent_.block_times / recent_.work_ns);
+  if (recent_.work_ns < forgotten_from_ns) return;
+  recent_.work_ns /= 2;
+  recent_.block_times /= 2;
 }
 
 /// A program that has been released stays free, whatever the scheduler has decided meanwhile.
@@ -119,11 +127,18 @@ void Program::write_lease(Lease lease) {
   wake_all(page().lease);
 }
 
+bool Program::asks(Time now) {
+  constexpr Duration lately(50'000'000);
+  if (is_busy()) last_busy_ = now;
+  return last_busy_ && now - *last_busy_ < lately;
+}
+
 // The program adds to `launched` and then reads the word; here it is the other way round, so one of both sees it.
 bool Program::is_busy_after_all() {
   const Duration before = launched_;
   page().is_known_busy.store(0);
-  if (poll().launched == before) return false;
+  poll();
+  if (launched_ == before) return false;
   page().is_known_busy.store(1);
   return true;
 }
@@ -138,12 +153,14 @@ bool Program::wait_for_piece() {
       if (is_released_) return false;
       seen = gang_.news();
       leads = gang_.leads();
-      if (leads && is_busy()) {
+      // Another GPU's scheduler may have held it just before this one came to lead.
+      if (leads && (is_busy() || (gang_.gpus() > 1 && is_held()))) {
         has_piece_ = true;
         return true;
       }
     }
     leads ? wait_while(page().is_known_busy, 0, longest_wait_ns) : gang_.await_news(seen, longest_wait_ns);
+    gang_.drop_ended();
   }
 }
 
@@ -170,14 +187,11 @@ void Program::note_piece(Duration work) {
   usual_piece_ns_ = mean + (work.count() - mean) / 4;
 }
 
-double Program::busy_ratio() const { return 1 - std::min(page().idle_ppm.load(), million) / 1e6; }
-
 void Program::note_busy(Duration gpu, Duration time, bool was_alone) {
   if (time <= Duration{}) return;
-  const double before = busy_ratio();
+  const double before = busy_ratio_.load();
   const double seen = std::min(nanoseconds(gpu) / nanoseconds(time), 1.0);
-  if (was_alone || seen > before)
-    page().idle_ppm = static_cast<std::uint32_t>(1e6 * (1 - before - (seen - before) / 4));
+  if (was_alone || seen > before) busy_ratio_ = before + (seen - before) / 4;
 }
 
 void Programs::add(const std::shared_ptr<Program>& program) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/model/units.hpp"
@@ -20,25 +21,25 @@
 
 namespace gpushare::programs {
 
-/// Predicted GPU time, as counted by the program's processes.
+/// Predicted GPU time, as counted by the program's processes. For a program on several GPUs it is that of the busiest
+/// one, each of which is taken to be one process's.
 struct Work {
   Duration launched{};      ///< since the program came
   Duration under_way{};     ///< the part of it that is not known to have ended
-  Duration stopped{};       ///< the part of `under_way` that a held program's streams have stopped in front of
+  Duration going{};         ///< the part of `under_way` that no stream of a held program has stopped in front of
   Duration beyond_marks{};  ///< the part beyond the mark interval: it has not ended before a mark shows it
   bool is_awaited = false;  ///< a thread of the program waits for it
 };
 
 class Program {
  public:
-  /// The memory that `gpushare run` has made. Throws InvalidInput where it is none. `gpu`: this scheduler's, among
-  /// those of the program. `application`: which it is in the session.
-  explicit Program(daemon::SharedMemory memory, std::size_t gpu = 0,
+  /// The memory that `gpushare run` has made. Throws InvalidInput where it is none. `gang`: its schedule on this one of
+  /// its GPUs. `application`: which it is in the session.
+  explicit Program(daemon::SharedMemory memory, GangMember gang = {},
                    std::shared_ptr<const daemon::SessionApplication> application = nullptr);
 
   /// Its work as tasks, where an ordering is set.
   ProgramTasks& tasks() { return tasks_; }
-  /// Its schedule on this GPU, among those on its others.
   GangMember& gang() { return gang_; }
   int priority() const { return application_ == nullptr ? 0 : application_->priority(); }
 
@@ -53,8 +54,10 @@ class Program {
   bool is_busy() const { return page().is_known_busy.load() != 0; }
   /// From now on the next launch wakes wait_busy(). True where one has come meanwhile: then nothing has changed.
   bool is_busy_after_all();
-  /// Waits until the program has work, this GPU's scheduler leads, and no piece of it is with the scheduler; or the
-  /// port closes: then false.
+  /// Has it been busy within the last moments? The pauses of a program that is busy now and then change no leader.
+  bool asks(Time now);
+  /// Waits until the program has work, this GPU's scheduler leads, and no piece of it is with the scheduler; or the port
+  /// closes: then false.
   bool wait_for_piece();
   /// The piece of work that was handed to the scheduler has ended. From any thread.
   void piece_ended();
@@ -70,15 +73,11 @@ class Program {
   Duration usual_block() const { return Duration(usual_block_ns_.load()); }
 
   /// The share of the time for which it keeps the GPU busy when it may launch freely; 1 where that is not known.
-  double busy_ratio() const;
+  double busy_ratio() const { return busy_ratio_.load(); }
   /// Adds a measurement: so much GPU time in so much time. While others run, the value is less than it would be alone.
   void note_busy(Duration gpu, Duration time, bool was_alone);
 
  private:
-  void write_lease(Lease lease);
-  void note_blocks(Duration work, std::uint64_t block_times);
-  ProgramPage& page() const { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
-
   struct SeenStream {
     std::uint64_t launched = 0;
     std::uint64_t ended = 0;
@@ -89,16 +88,25 @@ class Program {
     std::array<SeenStream, most_streams> streams{};
   };
 
+  void write_lease(Lease lease);
+  static Work poll(ProcessSlot& slot, SeenProcess& seen);
+  void note_blocks(Duration work, std::uint64_t block_times);
+  ProgramPage& page() const { return *reinterpret_cast<ProgramPage*>(memory_.bytes().data()); }
+
   daemon::SharedMemory memory_;
   ProgramTasks tasks_;
   GangMember gang_;
   std::shared_ptr<const daemon::SessionApplication> application_;
   std::vector<SeenProcess> seen_;
   Duration launched_{};  // by processes that may have ended
-  double recent_work_ns_ = 0;
-  double recent_block_times_ = 0;  // of that work, in ns x ns
+  struct {
+    double work_ns = 0;
+    double block_times = 0;  ///< of that work, in ns x ns
+  } recent_;
+  std::optional<Time> last_busy_;
   std::atomic<std::int64_t> usual_block_ns_ = 0;
   std::atomic<std::int64_t> usual_piece_ns_;
+  std::atomic<double> busy_ratio_ = 1;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool has_piece_ = false;

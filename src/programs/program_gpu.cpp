@@ -77,6 +77,8 @@ ProgramGpu::~ProgramGpu() {
   stop({});
 }
 
+std::chrono::steady_clock::time_point ProgramGpu::steady(Time time) const { return opened_ + time.time_since_epoch(); }
+
 Time ProgramGpu::now() const {
   return Time(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - opened_));
 }
@@ -142,7 +144,7 @@ std::optional<Event> ProgramGpu::next_event(std::optional<Time> deadline) {
     poll(time);
     if (!events_.empty()) continue;
     if (deadline && time >= *deadline) return std::nullopt;
-    const bool goes_on = copies_.has_any_under_way() || (!pieces_.empty() && threads_led_elsewhere() > 0) ||
+    const bool goes_on = copies_.has_any_under_way() || (!pieces_.empty() && threads_led_elsewhere({}) > 0) ||
                          std::ranges::any_of(pieces_, [](const Piece& piece) { return piece.resident() > 0; });
     if (!goes_on && !deadline) return std::nullopt;
     const Time next = goes_on ? time + pause() : *deadline;
@@ -156,11 +158,6 @@ std::optional<Event> ProgramGpu::take_event() {
   events_.pop_front();
   event.next_is_known = !events_.empty();
   return event;
-}
-
-/// On each of its GPUs: a program on several is taken to use all alike.
-Duration ProgramGpu::done_by(const Piece& piece) const {
-  return (piece.work.launched - piece.work.under_way - piece.launched_before) / piece.program->gang().gpus();
 }
 
 /// Policies that heard of other kernels when the piece was submitted have to hear of these.
@@ -184,7 +181,7 @@ void ProgramGpu::poll(Piece& piece, Time now) {
   const Work work = piece.program->poll();
   const bool is_same = work.launched == piece.work.launched && work.under_way == piece.work.under_way;
   // A program that continues with an evicted kernel has its work under way in front of it.
-  if (!is_same || work.stopped != piece.work.stopped) piece.changed = now;
+  if (!is_same || work.going != piece.work.going) piece.changed = now;
   piece.work = work;
   if (!piece.program->gang().leads()) {  // another GPU's scheduler goes on with it
     end_all_blocks(piece, now);
@@ -194,7 +191,7 @@ void ProgramGpu::poll(Piece& piece, Time now) {
   if (piece.held_since) {
     if (is_idle || now - *piece.held_since >= settings_.drain_patience) end_all_blocks(piece, now);
   } else {
-    const Duration done = done_by(piece);
+    const Duration done = work.launched - work.under_way - piece.launched_before;
     for (std::size_t sm = 0; sm < sms_.size() && done - piece.credited >= settings_.block; ++sm) {
       if (!is_on(piece, static_cast<SmId>(sm))) continue;
       end_block(piece, static_cast<SmId>(sm), now);
@@ -226,7 +223,7 @@ void ProgramGpu::poll_phase(Piece& piece, Time now) {
 }
 
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
-  const Duration under_way = piece.work.under_way - (piece.held_since ? piece.work.stopped : Duration{});
+  const Duration under_way = piece.held_since ? piece.work.going : piece.work.under_way;
   if (piece.work.is_awaited && under_way > Duration{}) return false;
   const Duration unchanged = now - piece.changed;
   return unchanged >= (piece.work.beyond_marks == Duration{} ? under_way : patience_ratio * under_way);
@@ -234,7 +231,7 @@ bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {
 
 /// Measurements beside another program count for less, and none are made while the program is held.
 void ProgramGpu::note_busy(Piece& piece, Time now) {
-  const Duration done = done_by(piece);
+  const Duration done = piece.work.launched - piece.work.under_way - piece.launched_before;
   piece.program->note_busy(done - piece.measured_done, now - piece.measured_at, piece.was_alone);
   piece.measured_done = done;
   piece.measured_at = now;
@@ -251,12 +248,12 @@ int ProgramGpu::threads_on(SmId sm) {
   return threads;
 }
 
-/// Those of an SM for programs that run by the decision of another GPU's scheduler.
-int ProgramGpu::threads_led_elsewhere() const {
+/// Those of the SM for programs that run by the decision of another GPU's scheduler.
+int ProgramGpu::threads_led_elsewhere(SmId sm) const {
   int threads = 0;
   for (const auto& program : programs_->all()) {
-    const bool runs = program->is_busy() && !program->is_held();
-    if (runs && !program->gang().leads()) threads += block_threads(*program, settings_);
+    const RunningPart part = program->gang().led_elsewhere();
+    if (static_cast<int>(index(sm)) < part.sms) threads += part.threads;
   }
   return threads;
 }
@@ -265,7 +262,7 @@ int ProgramGpu::threads_led_elsewhere() const {
 /// free.
 std::vector<OperationId> ProgramGpu::claims(SmId sm) {
   std::vector<OperationId> found;
-  int room = threads_per_sm - threads_led_elsewhere();
+  int room = threads_per_sm - threads_led_elsewhere(sm);
   for (const std::vector<Share>* list : {&admitted_, &shares_}) {
     for (const Share& share : *list) {
       const Piece* const piece = find(share.launch);
@@ -311,23 +308,24 @@ void ProgramGpu::share_out(Time now) {
     if (running > 1) piece.was_alone = false;
     if (piece.held_since || piece.resident() == 0) {
       piece.measured_at = now;
-      piece.measured_done = done_by(piece);
+      piece.measured_done = piece.work.launched - piece.work.under_way - piece.launched_before;
     }
   }
-  note_demands();
+  note_demands(now);
   lease_out(now);
 }
 
-void ProgramGpu::note_demands() {
+void ProgramGpu::note_demands(Time now) {
   const std::vector<std::shared_ptr<Program>> all = programs_->all();
   for (const auto& program : all) {
     OtherPrograms others;
     for (const auto& other : all) {
-      if (other == program || !other->is_busy()) continue;
+      if (other == program || !other->asks(now)) continue;
       others.priority = others.count == 0 ? other->priority() : std::max(others.priority, other->priority());
       ++others.count;
     }
     program->gang().note(others);
+    program->gang().drop_ended();
   }
 }
 
@@ -338,17 +336,24 @@ void ProgramGpu::lease_out(Time now) {
   const auto is_held = [](const Piece& piece) {
     return piece.phase == nullptr && (piece.held_since || piece.resident() == 0);
   };
-  if (std::ranges::any_of(pieces_, is_held)) last_held_ = now;
+  if (std::ranges::any_of(pieces_, is_held)) {
+    last_held_ = now;
+    for (const auto& program : all) program->gang().limit_until(steady(now) + settings_.limited_for);
+  }
   const bool is_limited = all.size() > 1 && last_held_ && now - *last_held_ <= settings_.limited_for;
-  const Lease go = is_limited ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
   for (const auto& program : all) {
-    if (!program->gang().leads()) continue;
+    GangMember& gang = program->gang();
+    if (!gang.leads()) continue;
     const auto piece = std::ranges::find(pieces_, program, &Piece::program);
     const bool is_ordered = program->tasks().are_ordered();  // its work waits at gates, and not its threads
     // A hold goes on from one piece to the next: an evicted kernel would begin again for a moment.
     const bool stays_held = piece == pieces_.end() && program->is_held() && program->is_busy();
     const bool waits = !is_ordered && (stays_held || (piece != pieces_.end() && is_held(*piece)));
+    const bool soon_held = is_limited || gang.is_limited(steady(now));
+    const Lease go = soon_held ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
     program->set_lease(is_ordered ? Lease{} : waits ? Lease{LeaseState::Held} : go);
+    const bool runs = piece != pieces_.end() && !waits;
+    gang.show(runs ? RunningPart{static_cast<int>(piece->resident()), piece->threads} : RunningPart{});
   }
 }
 
@@ -412,7 +417,7 @@ Duration ProgramGpu::pause() const {
 
 void ProgramGpu::sleep_until(Time time) {
   std::unique_lock lock(mutex_);
-  wakes_.wait_until(lock, opened_ + time.time_since_epoch(), [this] { return is_woken_; });
+  wakes_.wait_until(lock, steady(time), [this] { return is_woken_; });
 }
 
 void ProgramGpu::wake() {

@@ -106,17 +106,16 @@ class ProgramGpu final : public LiveGpu {
   void poll(Time now);
   void poll(Piece& piece, Time now);
   void poll_phase(Piece& piece, Time now);
-  Duration done_by(const Piece& piece) const;
   bool has_other_kernels(const Piece& piece) const;
   bool has_ended_by_prediction(const Piece& piece, Time now) const;
   void share_out(Time now);
   std::vector<OperationId> claims(SmId sm);
   bool is_on(const Piece& piece, SmId sm) const;
   int threads_on(SmId sm);
-  int threads_led_elsewhere() const;
+  int threads_led_elsewhere(SmId sm) const;
   void note_busy(Piece& piece, Time now);
   void lease_out(Time now);
-  void note_demands();
+  void note_demands(Time now);
   static Event event_of(const Piece& piece, EventKind kind, Time now, SmId sm = {});
   void start_block(Piece& piece, SmId sm, Time now);
   void end_block(Piece& piece, SmId sm, Time now);
@@ -125,6 +124,7 @@ class ProgramGpu final : public LiveGpu {
   void forget_ended();
   Duration pause() const;
   void sleep_until(Time time);
+  std::chrono::steady_clock::time_point steady(Time time) const;
   std::optional<Event> take_event();
 
   Device device_;

@@ -34,9 +34,8 @@ struct Lease {
 };
 
 constexpr std::uint64_t page_magic = 0x3165726168737067;  // "gpshare1"
-constexpr std::uint32_t page_version = 4;
+constexpr std::uint32_t page_version = 3;
 constexpr std::size_t most_processes = 64;
-constexpr std::size_t most_gpus = 16;     ///< that a program is scheduled on
 constexpr std::size_t most_streams = 64;  ///< the streams of a process with separate words; further ones share these
 constexpr std::size_t most_kernels = 4096;
 constexpr std::size_t most_name_bytes = 512;
@@ -140,13 +139,6 @@ struct ProgramPage {
   /// 1: the scheduler knows that the program has work. Where it is 0, a process that has launched sets it and wakes the
   /// thread that waits for it (a futex). The scheduler clears it, and then reads `launched` once more.
   std::atomic<std::uint32_t> is_known_busy;
-
-  /// By GPU of the program, what the other programs there ask for: written by the GPU's scheduler (gang.hpp). 0: none
-  /// schedules the program there.
-  alignas(64) std::array<std::atomic<std::uint64_t>, most_gpus> demands;
-  std::atomic<std::uint32_t> demand_news;  ///< grows when one of them changes; a futex for schedulers
-  /// Millionths of the time in which the program leaves the GPU idle when it may launch freely, as last measured.
-  std::atomic<std::uint32_t> idle_ppm;
 
   /// Copies and launches wait for an ordering of tasks (phases.hpp).
   alignas(64) std::atomic<Ordered> ordering;

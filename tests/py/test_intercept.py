@@ -241,15 +241,16 @@ def test_a_process_that_is_behind_in_collectives_is_held_once_it_has_caught_up(m
 
 def test_a_graph_with_a_collective_is_one(machine, page):
     ahead, behind = machine.program(page), machine.program(page)
-    ahead.ask("launch collective 2")
+    ahead.ask("launch collective 3")
+    behind.ask("launch collective 1")
     assert behind.ask("capture collective 1") == "nodes 1"
     page.lease(HELD)
     assert behind.ask("graph 2") == "ok"
-    assert [page.process_slot(number)["collectives"] for number in (0, 1)] == [2, 2]
+    assert [page.process_slot(number)["collectives"] for number in (0, 1)] == [3, 3]
     assert behind.ask("capture kernel 1") == "nodes 1"
     page.lease(FREE)
     assert behind.ask("graph 1") == "ok"
-    assert page.process_slot(1)["collectives"] == 2
+    assert page.process_slot(1)["collectives"] == 3
 
 
 def test_a_held_process_goes_on_when_another_one_launches_a_collective(machine, page):

@@ -4,11 +4,12 @@
 import json
 import os
 import signal
+import subprocess
 
 import pytest
 from intercepted import value_after
 from test_program_devices import DEVICES, on_device, uuids  # noqa: F401 - `uuids` is a fixture
-from test_program_run import ENDLESS, PATIENCE_S, place, until  # noqa: F401 - `place` is a fixture
+from test_program_run import ENDLESS, GPUSHARE, PATIENCE_S, place, until  # noqa: F401 - `place` is a fixture
 
 from gpushare.connect import watching
 from gpushare.programs.coverage import descendants
@@ -61,7 +62,8 @@ def test_the_programs_of_all_gpus_wait_while_a_more_urgent_gang_has_work(place, 
         each.send(BUSY)
     until(lambda: states(place, "on-0") == states(place, "on-1") == ["running"])
     gang.send(BUSY)
-    until(lambda: states(place, "on-0") == states(place, "on-1") == ["waiting"])
+    for each in ("on-0", "on-1"):
+        until(lambda name=each: states(place, name) == ["waiting"])
     gang.process.terminate()
     until(lambda: states(place, "on-0") == states(place, "on-1") == ["running"])
 
@@ -77,6 +79,25 @@ def test_gangs_and_programs_get_on_under_every_kind_of_policy(place, uuids, poli
         for program in programs:
             assert program.read().startswith("took")
     assert {each.ask("value") for each in programs} == {f"value {value_after(1500)}"}
+
+
+def test_a_priority_is_set_on_all_gpus_of_a_gang(place, uuids):  # noqa: F811
+    place.serve("effisha-static")
+    gang = place.start("--name", "gang", "--all-gpus")
+    gang.send(BUSY)
+    until(lambda: "running" in states(place, "gang"))
+    others = [started(place, gpu, "--name", "twice") for gpu in (0, 1)]
+    subprocess.run([*GPUSHARE, "set-priority", "gang", "7", "--socket", str(place.socket)], check=True)
+    for device in DEVICES:
+        with watching(place.socket, device) as session:
+            assert [each.priority for each in session.status().applications if each.name.startswith("gang")] in ([7], [])
+    refused = subprocess.run(
+        [*GPUSHARE, "set-priority", "twice", "7", "--socket", str(place.socket)], capture_output=True, text=True
+    )
+    assert refused.returncode != 0
+    assert "--device" in refused.stderr
+    for each in others:
+        each.end()
 
 
 def test_a_gang_joins_the_next_server_on_all_its_gpus(place, uuids):  # noqa: F811

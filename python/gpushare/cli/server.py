@@ -182,7 +182,7 @@ def set_priority(application: str, priority: int, socket: Path | None, device: s
       gpushare set-priority alice@3 -1
     """
     with _connected(socket, device) as sessions:
-        name = _with_application(sessions, application).set_priority(application, priority)
+        name, *_ = [each.set_priority(application, priority) for each in _with_application(sessions, application)]
     words = f"priority {priority} for {name} from now on"
     _said(words, as_json=as_json, application=name, priority=priority)
 
@@ -248,20 +248,24 @@ def _set_on_all(sessions: Sequence[DaemonSession], policy: str) -> None:
         raise
 
 
-def _with_application(sessions: Sequence[DaemonSession], name: str) -> DaemonSession:
-    """The connection to the device that has the application.
+def _with_application(sessions: Sequence[DaemonSession], name: str) -> list[DaemonSession]:
+    """The connections to the devices that have the application: several where it is a program on several GPUs.
 
     Raises:
         InvalidInput: several have one of this name.
     """
-    having = [
-        session
-        for session in sessions
-        if any(name in (each["name"], each["name"].rpartition("@")[0]) for each in session.status()["applications"])
-    ]
+    having: list[DaemonSession] = []
+    processes: set[int] = set()
+    for session in sessions:
+        status = session.status()
+        named = [each for each in status["applications"] if name in (each["name"], each["name"].rpartition("@")[0])]
+        clients = {each["client"] for each in named}
+        processes |= {each["pid"] for each in status["clients"] if each["client"] in clients}
+        having += [session] if named else []
     devices = ", ".join(each.device for each in having)
-    require(len(having) < 2, f"several devices have an application {name!r}: take --device with one of {devices}")
-    return having[0] if having else sessions[0]
+    is_one = len(having) < 2 or len(processes) == 1
+    require(is_one, f"several devices have an application {name!r}: take --device with one of {devices}")
+    return having or [sessions[0]]
 
 
 def _trace(sessions: Sequence[DaemonSession], seconds: float, until: float) -> bytes:

@@ -144,7 +144,7 @@ class Attachment:
         self._closed.set()
         self._lost.set()
         self._link.close()
-        self._page.free_program(self._gpu or 0)
+        self._page.free_program()
 
     def _joined(self) -> Link:
         path, trusted_uids = self._where
@@ -174,7 +174,7 @@ class Attachment:
 
     def _let_go(self) -> None:
         """Releases the program's held launches, which no server would release any more."""
-        self._page.free_program(self._gpu or 0)
+        self._page.free_program()
         self._lost.set()
 
     def _keep(self) -> None:

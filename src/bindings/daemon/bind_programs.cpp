@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unmodified programs: the server's side of them, and that of `gpushare run`.
+#include <optional>
+#include <tuple>
+
 #include "bindings/bindings.hpp"
 #include "bindings/daemon/daemon_waits.hpp"
 #include "bindings/runs/policy_maker.hpp"
@@ -31,11 +34,22 @@ SinkPtr open_program_sink(const Device& device, std::shared_ptr<Programs> progra
           WithoutGil<daemon::SessionSink>{}};
 }
 
+/// A board's descriptor, the number of the device among the program's GPUs, and how many these are.
+using PlaceInGang = std::tuple<int, std::size_t, std::size_t>;
+
+daemon::SharedMemory mapped(int descriptor, std::size_t bytes) {
+  return daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(descriptor), bytes);
+}
+
+GangMember member_of(int board, std::size_t gpu, std::size_t gpus) {
+  return {mapped(board, sizeof(GangBoard)), gpu, gpus};
+}
+
 std::shared_ptr<ProgramPort> open_program_port(const SinkPtr& sink, std::shared_ptr<Programs> programs,
                                                std::shared_ptr<daemon::SessionApplication> application, int descriptor,
-                                               bool run_at_once, std::size_t gpu) {
-  auto memory = daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(descriptor), sizeof(ProgramPage));
-  auto program = std::make_shared<Program>(std::move(memory), gpu, application);
+                                               bool run_at_once, const std::optional<PlaceInGang>& gang) {
+  auto member = gang ? std::apply(member_of, *gang) : GangMember();
+  auto program = std::make_shared<Program>(mapped(descriptor, sizeof(ProgramPage)), std::move(member), application);
   const py::gil_scoped_release released;
   const ProgramGpuSettings settings = run_at_once ? ProgramGpuSettings::under_mps() : ProgramGpuSettings{};
   return {new ProgramPort(sink->session(), std::move(application), std::move(programs), std::move(program), settings),
@@ -86,8 +100,7 @@ void bind_page(py::module_& module) {
       .def(py::init<std::uint64_t, std::uint64_t, bool>(), py::arg("memory_limit_bytes"), py::arg("longest_hold_ns"),
            py::arg("makes_workers") = false)
       .def_property_readonly("descriptor", &PageKeeper::descriptor)
-      .def("free_program", &PageKeeper::free_program, py::arg("gpu") = 0,
-           "Nothing holds the program until a scheduler does: this GPU's has gone.")
+      .def("free_program", &PageKeeper::free_program, "Nothing holds the program until a scheduler does.")
       .def("hold_program", &PageKeeper::hold_program, "Holds it as a scheduler does: for measurements without one.")
       .def_property_readonly("stopped_streams", &PageKeeper::stopped_streams,
                              "How many of its streams have stopped in the middle of a kernel.")
@@ -117,6 +130,9 @@ namespace gpushare::bindings {
 void bind_programs(py::module_& module) {
   using namespace programs;
   bind_page(module);
+  module.def(
+      "gang_board", [] { return daemon::SharedMemory::create("gpushare gang", sizeof(GangBoard)); },
+      "Memory by which the schedulers of a program's GPUs agree.");
   module.def("program_device", &program_device, py::arg("name"), "The device that programs are scheduled on.");
   py::class_<Programs, std::shared_ptr<Programs>>(module, "Programs", "Those that a server has.").def(py::init<>());
   module.def("open_program_sink", &open_program_sink, py::arg("device"), py::arg("programs"), py::arg("policy"),
@@ -125,9 +141,9 @@ void bind_programs(py::module_& module) {
   py::class_<ProgramPort, std::shared_ptr<ProgramPort>>(module, "ProgramPort", "Has a session schedule a program.")
       .def(
           py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
-          py::arg("descriptor"), py::arg("run_at_once") = false, py::arg("gpu") = 0, py::keep_alive<1, 2>(),
-          "Of the page, which remains the caller's; this device's number among the program's GPUs. Throws InvalidInput "
-          "where it is no page.")
+          py::arg("descriptor"), py::arg("run_at_once") = false, py::arg("gang") = py::none(), py::keep_alive<1, 2>(),
+          "Of the page, which remains the caller's. Where the program has several GPUs: the board's descriptor, the number "
+          "of this one, and how many. Throws InvalidInput where one is no page, or no board.")
       .def("close", &ProgramPort::close, py::call_guard<py::gil_scoped_release>(),
            "The program continues without a scheduler.");
 }

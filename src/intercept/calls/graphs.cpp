@@ -38,7 +38,8 @@ CUresult instantiated(CUresult result, const CUgraphExec* made, CUgraph graph, v
   const Membership* member = this_member();
   if (result != CUDA_SUCCESS || member == nullptr || made == nullptr) return result;
   const std::vector<CUgraphNode> nodes = nodes_of(graph);
-  remember_graph(*member, *made, {.nodes = nodes.size(), .has_collective = has_collective(nodes)}, caller);
+  const bool uses_nccl = member->slot->collectives.load(std::memory_order_relaxed) > 0;  // others need not be asked
+  remember_graph(*member, *made, {.nodes = nodes.size(), .has_collective = uses_nccl && has_collective(nodes)}, caller);
   return result;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -15,16 +17,30 @@ namespace gpushare::programs {
 namespace {
 
 using namespace std::chrono_literals;
+using test::message_of;
+
+/// Memory for the schedulers of a program's GPUs.
+class Board {
+ public:
+  GangMember member(std::size_t gpu, std::size_t gpus) const {
+    return {daemon::SharedMemory::map(daemon::FileDescriptor::duplicate(memory_.descriptor()), sizeof(GangBoard)), gpu,
+            gpus};
+  }
+  GangBoard& operator*() const { return *reinterpret_cast<GangBoard*>(memory_.bytes().data()); }
+
+ private:
+  daemon::SharedMemory memory_ = daemon::SharedMemory::create("board", sizeof(GangBoard));
+};
 
 class GangLeader : public testing::Test {
  protected:
   /// By GPU: does its scheduler lead?
   std::vector<bool> leads() const { return {first.leads(), second.leads(), third.leads()}; }
 
-  std::unique_ptr<ProgramPage> page = std::make_unique<ProgramPage>();
-  GangMember first{*page, 0};
-  GangMember second{*page, 1};
-  GangMember third{*page, 2};
+  Board board;
+  GangMember first = board.member(0, 3);
+  GangMember second = board.member(1, 3);
+  GangMember third = board.member(2, 3);
 };
 
 TEST_F(GangLeader, IsTheFirstWhereNoOtherProgramIsThere) { EXPECT_EQ(leads(), (std::vector{true, false, false})); }
@@ -55,10 +71,37 @@ TEST_F(GangLeader, IsAnotherOnceItHasLeft) {
   third.note({.count = 1});
   third.leave();
   EXPECT_EQ(leads(), (std::vector{true, false, false}));
-  EXPECT_EQ(first.gpus(), 2);
+  first.show({.sms = 8, .threads = 1024});
   first.leave();
   EXPECT_TRUE(second.leads());
-  EXPECT_EQ(second.gpus(), 1);
+  EXPECT_EQ(third.led_elsewhere().sms, 0);
+}
+
+TEST_F(GangLeader, IsAnotherOnceItsProcessHasEnded) {
+  first.show({.sms = 8, .threads = 1024});
+  first.note({.count = 7});
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ::waitpid(ended, nullptr, 0);
+  (*board).gpus[0].scheduler = ended;
+  second.drop_ended();
+  EXPECT_TRUE(second.leads());
+  EXPECT_EQ(third.led_elsewhere().sms, 0);
+}
+
+TEST_F(GangLeader, ShowsTheOthersWhatTheProgramTakes) {
+  first.show({.sms = 3, .threads = 1024});
+  EXPECT_EQ(second.led_elsewhere().sms, 3);
+  EXPECT_EQ(second.led_elsewhere().threads, 1024);
+  EXPECT_EQ(first.led_elsewhere().sms, 0);
+}
+
+TEST_F(GangLeader, LimitsTheProgramWhereverPolicyHoldsPrograms) {
+  const auto now = GangMember::Clock::now();
+  EXPECT_FALSE(first.is_limited(now));
+  second.limit_until(now + 1s);
+  EXPECT_TRUE(first.is_limited(now));
+  EXPECT_FALSE(first.is_limited(now + 1s));
 }
 
 TEST_F(GangLeader, ChangesWithNews) {
@@ -70,23 +113,27 @@ TEST_F(GangLeader, ChangesWithNews) {
   EXPECT_EQ(first.news(), seen) << "nothing has changed";
 }
 
-TEST(GangOfOne, PublishesNoDemand) {
-  const auto page = std::make_unique<ProgramPage>();
-  GangMember only(*page, 0);
-  const std::uint32_t before = only.news();
+TEST(GangOfOne, LeadsAndHasNoOthers) {
+  GangMember only;
   only.note({.count = 3, .priority = 7});
-  EXPECT_EQ(only.news(), before);
+  only.show({.sms = 8, .threads = 1024});
   EXPECT_TRUE(only.leads());
+  EXPECT_EQ(only.led_elsewhere().sms, 0);
+  EXPECT_FALSE(only.is_limited(GangMember::Clock::now()));
 }
 
-TEST(GangMembers, AreAtMostSixteen) {
-  const auto page = std::make_unique<ProgramPage>();
-  EXPECT_THAT(message_of<InvalidInput>([&] { GangMember(*page, most_gpus); }), testing::HasSubstr("16 GPUs"));
+TEST(GangMembers, AreSixteenAtMost) {
+  const Board board;
+  const auto message = [&](std::size_t gpu, std::size_t gpus) {
+    return message_of<InvalidInput>([&] { board.member(gpu, gpus); });
+  };
+  EXPECT_THAT(message(0, most_gpus + 1), test::naming(most_gpus, most_gpus + 1));
+  EXPECT_THAT(message(2, 2), test::naming(most_gpus, 2));
 }
 
 /// A GPU with a program of its own, and one that is on two GPUs.
 struct SharedGpu {
-  SharedGpu(const WrittenProgram& gang, std::size_t number) : member(gang.on_gpu(number)) {
+  SharedGpu(const WrittenProgram& gang, GangMember place) : member(gang.in_gang(std::move(place))) {
     programs->add(own.program);
     programs->add(member);
   }
@@ -138,9 +185,10 @@ class GangTest : public testing::Test {
     leader.run(1);
   }
 
+  Board board;
   WrittenProgram gang;
-  SharedGpu first{gang, 0};
-  SharedGpu second{gang, 1};
+  SharedGpu first{gang, board.member(0, 2)};
+  SharedGpu second{gang, board.member(1, 2)};
 };
 
 TEST_F(GangTest, HoldsTheProgramsOfItsOtherGpusWhileItRuns) {
@@ -164,9 +212,30 @@ TEST_F(GangTest, LeavesItsOtherGpusToTheirProgramsWhileItIsHeld) {
 TEST_F(GangTest, LeavesThemToTheirProgramsWhileItHasNoWork) {
   run_gang_by(first);
   second.events();
-  gang.page().is_known_busy = 0;
+  gang.end(1h);
+  for (int time = 0; time < 100 && gang.page().is_known_busy != 0; ++time) first.events();
   second.events();
   EXPECT_FALSE(second.own.program->is_held());
+}
+
+TEST_F(GangTest, LeavesThemTheSmsThatItsPolicyLeavesOthers) {
+  first.submit(first.member, 1);
+  const Quota first_half = Quota::per_sm({1, 1, 1, 1, 0, 0, 0, 0});
+  const Quota second_half = Quota::per_sm({0, 0, 0, 0, 1, 1, 1, 1});
+  first.gpu.apply(
+      {.shares = {{.launch = OperationId{0}, .quota = second_half}, {.launch = OperationId{1}, .quota = first_half}}});
+  first.events();
+  EXPECT_EQ(second.member->gang().led_elsewhere().sms, 4);
+  second.events();
+  EXPECT_FALSE(second.own.program->is_held());
+}
+
+TEST_F(GangTest, IsLimitedWhereItsOtherGpusHoldPrograms) {
+  EXPECT_EQ(gang.lease(), Lease{});
+  run_gang_by(first);
+  second.events();
+  first.run(1);
+  EXPECT_EQ(gang.lease().state, LeaseState::Limited);
 }
 
 TEST_F(GangTest, GoesOnUnderAnotherLeaderWhereMoreProgramsHaveWork) {
@@ -203,15 +272,6 @@ TEST_F(GangTest, IsScheduledByTheOthersWhenOneOfItsGpusLeaves) {
   EXPECT_TRUE(second.member->gang().leads());
   second.events();
   EXPECT_FALSE(second.own.program->is_held());
-}
-
-TEST_F(GangTest, IsFreeAndLedByAnotherWhenItsLeaderHasGone) {
-  run_gang_by(first);
-  first.run(0);
-  EXPECT_TRUE(second.member->is_held());
-  gang.keeper().free_program(0);
-  EXPECT_FALSE(second.member->is_held());
-  EXPECT_TRUE(second.member->gang().leads());
 }
 
 }  // namespace

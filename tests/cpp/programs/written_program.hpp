@@ -14,14 +14,16 @@ namespace gpushare::programs {
 /// A program that is none: it writes into its page what the library in a real one would.
 class WrittenProgram {
  public:
-  WrittenProgram() : keeper_(0, 1'000'000'000), memory_(mapped()), program(on_gpu(0)) {
+  WrittenProgram() : keeper_(0, 1'000'000'000), memory_(mapped()), program(in_gang({})) {
     page().processes[0].pid = ::getpid();
     page().processes[0].streams = 1;
     line().owner = ::getpid();
   }
 
-  /// For the scheduler of this one of its GPUs.
-  std::shared_ptr<Program> on_gpu(std::size_t gpu) const { return std::make_shared<Program>(mapped(), gpu); }
+  /// For the scheduler of another one of its GPUs.
+  std::shared_ptr<Program> in_gang(GangMember gang) const {
+    return std::make_shared<Program>(mapped(), std::move(gang));
+  }
 
   void launch(Duration work) {
     page().processes[0].progress[0].launched += static_cast<std::uint64_t>(work.count());

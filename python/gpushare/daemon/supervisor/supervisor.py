@@ -30,6 +30,7 @@ from gpushare.daemon.protocol.peer import Peer, peer_of
 from gpushare.daemon.protocol.wire import Channel, Message, close_all, packed
 from gpushare.daemon.served_devices import VISIBLE, among_gpus, gpu_of, in_group, is_programs
 from gpushare.daemon.settings import Rights, Settings, rights_of
+from gpushare.daemon.supervisor.gangs import Gangs
 from gpushare.daemon.supervisor.listener import Listener
 from gpushare.daemon.supervisor.mps import Mps
 from gpushare.daemon.supervisor.places_by_user import PlacesByUser
@@ -79,6 +80,7 @@ class Supervisor:
             if self._mps is not None:
                 self._mps.close()
             raise
+        self._gangs = Gangs()
         self._placing = threading.Lock()
         self._closed = False
         self._use = None if on_unused is None else WhileUsed(on_unused)
@@ -134,6 +136,7 @@ class Supervisor:
             worker.close()
         if self._mps is not None:
             self._mps.close()
+        self._gangs.close()
 
     def _greet(self, connection: socket.socket, peer: Peer) -> None:
         """Reads the first message, and passes the connection to a worker or sends the reason for a refusal."""
@@ -182,12 +185,13 @@ class Supervisor:
         try:
             worker, gpus = self._placed(hello)
             try:
+                board = [self._gangs.board_of(peer.pid).descriptor] if gpus > 1 else []
                 environment = self._environment_for(peer, worker.device)
                 grant = packed_grant(number, hello, peer, rights, environment, list(self._workers), gpus)
             except BaseException:
                 worker.expect(-(not hello.watches))
                 raise
-            worker.hand_over(connection, grant, is_expected=not hello.watches)
+            worker.hand_over(connection, grant, board, is_expected=not hello.watches)
             if self._use is not None:
                 self._use.add(connection)
         finally:

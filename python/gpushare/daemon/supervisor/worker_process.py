@@ -128,12 +128,15 @@ class WorkerProcess:
         with self._changed:  # before the first report, a client that needs more memory than there is would be let in
             self._changed.wait_for(lambda: self._has_reported or self._socket is None, FIRST_REPORT_S)
 
-    def hand_over(self, connection: socket.socket, grant: bytes, *, is_expected: bool = False) -> None:
+    def hand_over(
+        self, connection: socket.socket, grant: bytes, board: Sequence[int] = (), *, is_expected: bool = False
+    ) -> None:
         """Passes a client to the worker; waits for one to be started.
 
         Args:
             connection: of the client, and of the caller, too.
             grant: the message about it.
+            board: descriptor of the memory for a program on several GPUs.
             is_expected: whether it has been counted by :meth:`expect`, which ends here.
 
         Raises:
@@ -150,7 +153,7 @@ class WorkerProcess:
                 self._expected -= is_expected
         try:
             with ours:  # a worker that hangs accepts nothing, and the lock must stay available for ending it
-                socket.send_fds(ours, [grant], [connection.fileno()])
+                socket.send_fds(ours, [grant], [connection.fileno(), *board])
         except OSError:
             with self._changed:
                 self._handed_over -= is_expected

@@ -44,9 +44,13 @@ class ServedClient:
         bytes_of_variables: bytes of its kernels' variables in device memory.
         code: its kernels' variables, and the kernels that use them; None on a simulated device.
         programs: its applications that are programs, as they are scheduled.
+        gang: of a program on several GPUs: descriptor of the memory that their schedulers map, number of this GPU, and
+            how many these are.
     """
 
-    def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant) -> None:
+    def __init__(
+        self, worker: Worker, number: int, channel: Channel, grant: Grant, board: Sequence[int] = ()
+    ) -> None:
         self.worker = worker
         self.number = number
         self.channel = channel
@@ -64,6 +68,7 @@ class ServedClient:
         self.bytes_of_variables = 0
         self.code = worker.session.new_code(self._take_variables)
         self.programs: list[_core.ProgramPort] = []
+        self.gang = (board[0], grant.gpu, grant.gpus) if board else None
 
     @property
     def suffix(self) -> str:
@@ -251,6 +256,7 @@ class ServedClient:
         self.worker.accounts.wake()
         for program in self.programs:
             program.close()
+        close_all([self.gang[0]] if self.gang else [])
         if len(self.applications) > 0:
             look_before_end(self.worker)
         self.worker.ports.remove(self.port_number)  # this withdraws its applications

@@ -46,20 +46,22 @@ class ServedPrograms(ServedSession):
         """Itself."""
         return self
 
-    def attach(self, application: _core.ServedApplication, page: int, gpu: int = 0, gpus: int = 1) -> _core.ProgramPort:
+    def attach(
+        self, application: _core.ServedApplication, page: int, gang: tuple[int, int, int] | None = None
+    ) -> _core.ProgramPort:
         """Schedules a program from now on, until the port is closed.
 
         Args:
             application: its application in the session.
             page: descriptor of the memory that its processes map; it remains the caller's.
-            gpu: number of this device among the program's GPUs.
-            gpus: how many it has.
+            gang: of a program on several GPUs: descriptor of the memory that their schedulers map, which remains the
+                caller's; number of this device among them; how many these are.
 
         Raises:
             InvalidInput: the memory is not a program's page, or the program has several GPUs and there is an ordering.
         """
         require(
-            gpus == 1 or self._ordering == "arrival",
+            gang is None or self._ordering == "arrival",
             f"the server has the ordering {self._ordering!r}, which is for programs on one GPU: leave out --all-gpus",
         )
-        return _core.ProgramPort(self.sink, self._programs, application, page, self._has_mps, gpu)
+        return _core.ProgramPort(self.sink, self._programs, application, page, self._has_mps, gang)

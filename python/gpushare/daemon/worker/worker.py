@@ -126,7 +126,7 @@ class Worker:
             threading.Thread(target=work, name=work.__name__, daemon=True).start()
         while True:
             try:
-                data, descriptors, _, _ = socket.recv_fds(supervisor, MOST_MESSAGE_BYTES, 1, socket.MSG_CMSG_CLOEXEC)
+                data, descriptors, _, _ = socket.recv_fds(supervisor, MOST_MESSAGE_BYTES, 2, socket.MSG_CMSG_CLOEXEC)
             except ConnectionResetError:
                 return
             if not data:
@@ -141,15 +141,18 @@ class Worker:
             LOG.exception("the supervisor's message is not a grant")
             close_all(descriptors)
             return
-        if not descriptors:  # the connection could not be received and is lost; its client connects again
+        if len(descriptors) < 1 + (grant.gpus > 1):  # it could not be received and is lost; its client connects again
+            close_all(descriptors)
             LOG.error("%s has no descriptors left for another client", self.device)
             with self._lock:
                 self._taken += not grant.watches  # the supervisor has counted it
             return
-        channel = Channel(socket.socket(fileno=descriptors.pop()))
+        connection, *board = descriptors
+        channel = Channel(socket.socket(fileno=connection))
         try:
-            client = self._added(channel, grant)
+            client = self._added(channel, grant, board)
         except Exception as error:  # any exception: the other clients are not affected
+            close_all(board)
             LOG.info("a client of user %s is refused: %s", grant.user, error, extra={"user": grant.user})
             _refuse(channel, grant, error)
             return
@@ -158,12 +161,12 @@ class Worker:
         except RuntimeError as error:
             client.turn_away(RefusedError(f"{self.device} cannot take another client: {error}"))
 
-    def _added(self, channel: Channel, grant: Grant) -> ServedClient:
+    def _added(self, channel: Channel, grant: Grant, board: list[int]) -> ServedClient:
         with self._lock:
             self._taken += not grant.watches
             self._require_place(grant.user)
             try:
-                client = ServedClient(self, self._next_client, channel, grant)
+                client = ServedClient(self, self._next_client, channel, grant, board)
             except Exception as error:  # for example, no descriptors are left for its rings
                 raise RefusedError(f"{self.device} cannot take another client: {error}") from error
             self._clients[self._next_client] = client

@@ -169,8 +169,8 @@ def _launch_of(kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Launch:
 
 
 def _submitted(shape: Shape, args: tuple[Any, ...], keeps: bool) -> Submitted:
-    held = [_held(each) for each in args] if keeps else ()
-    return Submitted(shape.launch, shape.core, shape.launches.of(args), held)
+    code = shape.launches.of(args)  # names an argument that has been freed
+    return Submitted(shape.launch, shape.core, code, [_held(each) for each in args] if keeps else ())
 
 
 def _held(argument: Any) -> Any:

@@ -1466,12 +1466,22 @@ class CopyBuffers:
         The GPU's.
         """
 
+class SubmittedCode:
+    """
+    A launch on a GPU, with its arguments.
+    """
+    @property
+    def arguments(self) -> list[bytes]:
+        """
+        One value per parameter.
+        """
+
 class CudaProgram:
     """
     What the operations of a workload are on a GPU, in its order.
     """
     def __init__(self) -> None: ...
-    def add(self, submitted: ...) -> None:
+    def add(self, submitted: SubmittedCode) -> None:
         """
         Appends what was submitted to a session.
         """
@@ -1487,16 +1497,6 @@ class CudaProgram:
         shared_bytes: typing.SupportsInt | typing.SupportsIndex,
         arguments: collections.abc.Sequence[bytes],
     ) -> None: ...
-
-class SubmittedCode:
-    """
-    A launch on a GPU, with its arguments.
-    """
-    @property
-    def arguments(self) -> list[bytes]:
-        """
-        One value per parameter.
-        """
 
 class LaunchShape:
     """

@@ -33,7 +33,7 @@ void add_copy(CudaProgram& program, const std::shared_ptr<CopyBuffers>& buffers,
       .direction = direction, .device = buffers->device.get(), .host = buffers->host.get(), .bytes = buffers->bytes});
 }
 
-void add(CudaProgram& program, const cuda::SubmittedCode& submitted) {
+void append_submitted(CudaProgram& program, const cuda::SubmittedCode& submitted) {
   program.operations.push_back(submitted.operation());
 }
 
@@ -163,7 +163,7 @@ void bind_program(py::module_& module) {
       .def(py::init<>())
       .def("add_launch", &add_launch, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
            py::arg("arguments"))
-      .def("add", &add, py::arg("submitted"), "Appends what was submitted to a session.")
+      .def("add", &append_submitted, py::arg("submitted"), "Appends what was submitted to a session.")
       .def("add_copy", &add_copy, py::arg("buffers"), py::arg("direction"), "A copy of all that is in the buffers.");
   py::class_<LaunchShape>(module, "LaunchShape", "Launches on a GPU that differ in their arguments only.")
       .def(py::init(&make_shape), py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),

@@ -63,6 +63,7 @@ __all__: list[str] = [
     "KernelVerdict",
     "Launch",
     "LaunchPacker",
+    "LaunchShape",
     "Linked",
     "ModuleVariable",
     "NvJitLink",
@@ -104,6 +105,7 @@ __all__: list[str] = [
     "SmCapacity",
     "SpreadJob",
     "State",
+    "SubmittedCode",
     "TURNAROUND_BOUNDS_NS",
     "Trace",
     "TransferFit",
@@ -1464,11 +1466,25 @@ class CopyBuffers:
         The GPU's.
         """
 
+class SubmittedCode:
+    """
+    A launch on a GPU, with its arguments.
+    """
+    @property
+    def arguments(self) -> list[bytes]:
+        """
+        One value per parameter.
+        """
+
 class CudaProgram:
     """
     What the operations of a workload are on a GPU, in its order.
     """
     def __init__(self) -> None: ...
+    def add(self, submitted: SubmittedCode) -> None:
+        """
+        Appends what was submitted to a session.
+        """
     def add_copy(self, buffers: CopyBuffers, direction: Copy.Direction) -> None:
         """
         A copy of all that is in the buffers.
@@ -1481,9 +1497,40 @@ class CudaProgram:
         shared_bytes: typing.SupportsInt | typing.SupportsIndex,
         arguments: collections.abc.Sequence[bytes],
     ) -> None: ...
-    def extend(self, other: CudaProgram) -> None:
+
+class LaunchShape:
+    """
+    Launches on a GPU that differ in their arguments only.
+    """
+    def __init__(
+        self,
+        kernel: KernelCode,
+        grid: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        block: typing.Annotated[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], "FixedSize(3)"],
+        shared_bytes: typing.SupportsInt | typing.SupportsIndex,
+        parameters: collections.abc.Sequence[
+            tuple[
+                str,
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+                str,
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.SupportsInt | typing.SupportsIndex,
+                typing.Any,
+            ]
+        ],
+        array_type: typing.Any,
+    ) -> None:
         """
-        Appends the other's operations.
+        `parameters`: (kind, offset, bytes, dtype, least, most, scalar) each. `array_type`: that of arrays of sessions.
+        """
+    def with_arguments(self, arguments: tuple) -> SubmittedCode:
+        """
+        The launch, or None if an argument is unusual or wrong.
+        """
+    def with_bytes(self, arguments: collections.abc.Sequence[bytes]) -> SubmittedCode:
+        """
+        The same with arguments that were packed.
         """
 
 class HardwareSharing:
@@ -1682,11 +1729,11 @@ class CoreSession:
         self,
         application: typing.SupportsInt | typing.SupportsIndex,
         launch: Launch,
-        program: CudaProgram = None,
+        code: SubmittedCode = None,
         is_held: bool = False,
     ) -> int:
         """
-        Submits the launch, which is the program's only operation where the device is a GPU; returns the number of the job. One that is held waits for HeldJobs.
+        Submits the launch, with its code where the device is a GPU; returns the number of the job. One that is held waits for HeldJobs.
         """
     def wait(
         self, job: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
@@ -1717,7 +1764,7 @@ class SpreadJob:
         session: CoreSession,
         application: typing.SupportsInt | typing.SupportsIndex,
         launch: Launch,
-        program: CudaProgram,
+        submitted: SubmittedCode,
     ) -> None:
         """
         What it is on a device: a launch of this application there.
@@ -1733,7 +1780,7 @@ class SpreadJob:
         session: CoreSession,
         application: typing.SupportsInt | typing.SupportsIndex,
         launch: Launch,
-        program: CudaProgram,
+        submitted: SubmittedCode,
         devices: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         is_held: bool,
     ) -> int:
@@ -2300,12 +2347,13 @@ class LaunchPacker:
                 str,
                 typing.SupportsInt | typing.SupportsIndex,
                 typing.SupportsInt | typing.SupportsIndex,
+                typing.Any,
             ]
         ]
         | None,
     ) -> None:
         """
-        `parameters`: (kind, offset, bytes, dtype, least, most) each; None: the arguments are not checked.
+        `parameters`: (kind, offset, bytes, dtype, least, most, scalar) each; None: the arguments are not checked.
         """
 
 class ApplicationTotals:

@@ -12,7 +12,7 @@ import gpushare as gs
 from gpushare import _core
 from gpushare.arguments.device_array import DeviceArray
 from gpushare.kernels.argument_packing import pack
-from gpushare.kernels.fast_packing import QuickPacking
+from gpushare.kernels.fast_packing import PackedLaunches
 from gpushare.kernels.parameters import Parameter, parameter_types, parameters_of
 
 SIZES = {"bool": 1, "char": 1, "unsigned char": 1, "short": 2, "int": 4, "unsigned int": 4, "float": 4, "double": 8}
@@ -33,11 +33,19 @@ class OnDevice:
         }
 
 
-def packed(cpp_type, value, size=None):
-    size = size or (8 if cpp_type.endswith("*") else SIZES[cpp_type])
+def parameter_of(cpp_type):
+    size = 8 if cpp_type.endswith("*") else SIZES[cpp_type]
     is_float = cpp_type in ("float", "double", "__half", ".f32")
     kind = "pointer" if cpp_type.endswith("*") else "float" if is_float else "integer"
-    return packed_both_ways(Parameter(0, None, cpp_type, kind, size, 0), value)
+    return Parameter(0, None, cpp_type, kind, size, 0)
+
+
+def packed(cpp_type, value):
+    return packed_both_ways(parameter_of(cpp_type), value)
+
+
+def packed_quickly(cpp_type, value):
+    return launched_with([parameter_of(cpp_type)], [value])
 
 
 def packed_struct(value, size=8):
@@ -47,11 +55,20 @@ def packed_struct(value, size=8):
 def packed_both_ways(parameter, value):
     """What the quick way says has to be what the thorough one says, refusals included."""
     thorough = content_or_refusal(lambda: pack("k", [parameter], [value]))
-    quick = content_or_refusal(lambda: QuickPacking("k", [parameter]).pack([value]))
+    quick = content_or_refusal(lambda: launched_with([parameter], [value]))
     assert repr(quick) == repr(thorough)
     if isinstance(quick, Exception):
         raise quick
     return quick[0]
+
+
+def launches_with(parameters):
+    """Launches of a kernel that is not loaded, as no GPU runs them."""
+    return PackedLaunches(None, SimpleNamespace(name="k", parameters=parameters), (1, 1, 1), (1, 1, 1), 0)
+
+
+def launched_with(parameters, arguments):
+    return launches_with(parameters).of(tuple(arguments)).arguments
 
 
 def content_or_refusal(pack_it):
@@ -230,4 +247,49 @@ def test_as_many_arguments_as_parameters():
     parameter = Parameter(0, None, "int", "integer", 4, 0)
     for arguments in ([], [1, 2]):
         with raises_naming(gs.InvalidInput, 1):
-            QuickPacking("k", [parameter]).pack(arguments)
+            launched_with([parameter], arguments)
+
+
+@pytest.mark.parametrize(
+    ("cpp_type", "value"),
+    [
+        ("int", 7),
+        ("int", np.int32(7)),
+        ("unsigned char", np.uint8(7)),
+        ("bool", np.bool_(True)),
+        ("double", 0.5),
+        ("float", np.float32(0.5)),
+        ("__half", np.float16(0.5)),
+        ("float const*", session_array()),
+        ("Pair*", session_array()),
+        (".u64", session_array()),
+    ],
+)
+def test_usual_arguments_are_packed_without_python(monkeypatch, cpp_type, value):
+    monkeypatch.setattr("gpushare.kernels.fast_packing.pack", None)
+    assert packed_quickly(cpp_type, value)
+
+
+def test_launches_of_one_shape_have_their_own_arguments():
+    launches = launches_with([parameter_of("int"), parameter_of("float*")])
+    first, second = launches.of((1, session_array())), launches.of((2, session_array(address=0x5678)))
+    assert first.arguments == [struct.pack("<i", 1), struct.pack("<Q", 0x1234)]
+    assert second.arguments == [struct.pack("<i", 2), struct.pack("<Q", 0x5678)]
+
+
+def test_an_error_of_an_arrays_memory_is_passed_on():
+    class OnNoDevice:
+        @property
+        def address(self):
+            raise gs.InvalidInput("on no device")
+
+    with raises_naming(gs.InvalidInput, "on no device"):
+        packed_quickly("float*", DeviceArray(OnNoDevice(), (4,), np.dtype("<f4")))
+
+
+@pytest.mark.parametrize(
+    "parameter", [Parameter(0, None, "T", "float", 16, 0), Parameter(0, None, "T*", "pointer", 4, 0)]
+)
+def test_parameter_of_an_impossible_size_is_refused(parameter):
+    with raises_naming(gs.InvalidInput, parameter.size):
+        launches_with([parameter])

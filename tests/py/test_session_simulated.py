@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -116,6 +117,17 @@ def test_arrays(session):
     array.free()
     with pytest.raises(gs.InvalidInput):
         array.numpy()
+
+
+def test_arguments_are_held_until_the_job_has_ended_whatever_becomes_of_their_list(session):
+    array = session.zeros(3)
+    held, arguments = weakref.ref(array), [array]
+    job = session.application("alice").submit(model(block_ms=50), grid=1, block=192, args=arguments)
+    arguments.clear()
+    del array
+    assert held() is not None
+    job.result(PATIENCE_S)
+    assert held() is None
 
 
 def test_many_threads_submit(session):

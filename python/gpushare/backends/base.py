@@ -6,7 +6,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpushare import _core
@@ -133,13 +132,12 @@ class Backend(ABC):
         """
 
 
-@dataclass(frozen=True, eq=False)
-class Submitted:
+class Submitted(NamedTuple):
     """A launch as it was submitted to a session."""
 
     launch: Launch
     core: _core.Launch
-    program: _core.CudaProgram | None
+    code: _core.SubmittedCode | None
     arguments: Sequence[Any]
 
 
@@ -200,12 +198,12 @@ class SessionDevice(ABC):
 
     @abstractmethod
     def launch(
-        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: tuple[Any, ...], *, keeps: bool
     ) -> Submitted:
         """A launch as the core takes it. ``keeps``: its arguments will be needed by :meth:`alone_ns`."""
 
     def spread_launch(
-        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: tuple[Any, ...], *, keeps: bool
     ) -> Submitted:
         """As :meth:`launch`, for a launch whose blocks run on several GPUs.
 

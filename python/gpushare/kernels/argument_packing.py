@@ -122,6 +122,11 @@ def pointee_type(parameter: Parameter) -> str:
     return np.dtype(SCALARS[plain]).str if plain in SCALARS and plain != "char" else ""
 
 
+def is_of_bytes(parameter: Parameter) -> bool:
+    """Whether it is a pointer to ``char``, which takes arrays of any type of one byte."""
+    return parameter.kind == "pointer" and _plain(_pointee(parameter)) == "char"
+
+
 def _check_pointee(place: _Place, dtype: np.dtype[Any], read_only: bool) -> None:
     pointee = _pointee(place.parameter)
     if place.parameter.kind != "pointer" or pointee == "void":

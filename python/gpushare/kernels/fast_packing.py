@@ -1,92 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fast path of argument packing: arguments of exactly the types of their parameters."""
+"""Fast path of argument packing: the core packs arguments of exactly the types of their parameters."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpushare import _core
 from gpushare.arguments.device_array import DeviceArray
-from gpushare.kernels.argument_packing import FLOAT_FORMATS, integer_range, pack, pointee_type
+from gpushare.arguments.launch_geometry import Extent
+from gpushare.kernels.argument_packing import integer_range, is_of_bytes, pack, pointee_type
+from gpushare.kernels.compiled_kernel import CompiledKernel
 from gpushare.kernels.parameters import SCALARS, Parameter
 
-Quick = Callable[[Any], bytes | None]
-"""Packs one argument; None means that :func:`pack` must check it."""
+
+class PackedParameter(NamedTuple):
+    """A parameter, as the core takes it.
+
+    Attributes:
+        kind: how it is packed; the core leaves those of another kind than it knows to :func:`pack`.
+        offset: from the first parameter, in bytes.
+        size: in bytes.
+        dtype: of a pointer's array; empty: any.
+        least: value of an integer.
+        most: value of an integer.
+        scalar: NumPy's type of exactly such values; None where there is none.
+    """
+
+    kind: str
+    offset: int
+    size: int
+    dtype: str
+    least: int
+    most: int
+    scalar: type[np.generic] | None
 
 
-class QuickPacking:
-    """Packs the arguments of one kernel's launches; calls :func:`pack` where one is unusual or wrong."""
+class PackedLaunches:
+    """Launches on a GPU of one kernel with one grid and block.
 
-    def __init__(self, kernel: str, parameters: Sequence[Parameter]) -> None:
-        self._kernel = kernel
-        self._parameters = parameters
-        self._quick = [_quick(each) for each in parameters]
+    Args:
+        code: the kernel, loaded.
+        compiled: what was loaded.
+        grid: blocks, x first.
+        block: threads per block, x first.
+        shared_bytes: dynamic shared memory per block.
+    """
 
-    def pack(self, arguments: Sequence[Any]) -> list[bytes]:
-        """One little-endian value per parameter.
+    def __init__(
+        self, code: _core.KernelCode, compiled: CompiledKernel, grid: Extent, block: Extent, shared_bytes: int
+    ) -> None:
+        self._compiled = compiled
+        parameters = [_of_this_process(each) for each in compiled.parameters]
+        self._shape = _core.LaunchShape(code, grid, block, shared_bytes, parameters, DeviceArray)
+
+    def of(self, arguments: tuple[Any, ...]) -> _core.SubmittedCode:
+        """The launch with these arguments.
 
         Raises:
             InvalidInput: an argument does not fit its parameter; the message names it.
         """
-        if len(arguments) == len(self._quick):
-            packed = [quick(value) for quick, value in zip(self._quick, arguments, strict=True)]
-            if None not in packed:
-                return cast("list[bytes]", packed)
-        return pack(self._kernel, self._parameters, arguments)
+        usual = self._shape.with_arguments(arguments)
+        if usual is not None:
+            return usual
+        return self._shape.with_bytes(pack(self._compiled.name, self._compiled.parameters, arguments))
 
 
-def _quick(parameter: Parameter) -> Quick:
-    if parameter.kind == "pointer":
-        return _pointer(parameter)
-    if parameter.kind == "integer":
-        return _integer(parameter)
-    return _float(parameter) if parameter.kind == "float" else lambda value: None
+def packed_parameter(parameter: Parameter) -> PackedParameter:
+    """The parameter, as the core takes it."""
+    kind: str = parameter.kind
+    dtype, least, most = "", 0, 0
+    if kind == "pointer":
+        dtype = pointee_type(parameter)
+    elif kind == "integer":
+        least, most = integer_range(parameter)
+        kind = "integer or pointer" if parameter.type == ".u64" else "integer"
+    scalar = np.dtype(SCALARS[parameter.type]).type if parameter.type in SCALARS else None
+    return PackedParameter(kind, parameter.offset, parameter.size, dtype, least, most, scalar)
 
 
-def _pointer(parameter: Parameter) -> Quick:
-    element = pointee_type(parameter)
-    if not element and parameter.type != "void*":
-        return lambda value: None
-    dtype, address = np.dtype(element) if element else None, struct.Struct("<Q").pack
-
-    def quick(value: Any) -> bytes | None:
-        if type(value) is not DeviceArray or (dtype is not None and value.dtype != dtype):
-            return None
-        memory = value._memory
-        return None if memory is None else address(memory.address or 0)
-
-    return quick
-
-
-def _integer(parameter: Parameter) -> Quick:
-    least, most = integer_range(parameter)
-    size, mask, scalar = parameter.size, (1 << 8 * parameter.size) - 1, _scalar(parameter)
-
-    def quick(value: Any) -> bytes | None:
-        if type(value) is int and least <= value <= most:
-            return (value & mask).to_bytes(size, "little")
-        return value.tobytes() if type(value) is scalar else None
-
-    return quick
-
-
-def _float(parameter: Parameter) -> Quick:
-    as_bytes, scalar = struct.Struct(FLOAT_FORMATS[parameter.size]).pack, _scalar(parameter)
-
-    def quick(value: Any) -> bytes | None:
-        if type(value) is float:
-            try:
-                return as_bytes(value)
-            except OverflowError:
-                return None
-        return value.tobytes() if type(value) is scalar else None
-
-    return quick
-
-
-def _scalar(parameter: Parameter) -> type[np.generic] | None:
-    """The NumPy scalar type that matches the parameter exactly."""
-    return np.dtype(SCALARS[parameter.type]).type if parameter.type in SCALARS else None
+def _of_this_process(parameter: Parameter) -> PackedParameter:
+    """For ``char*`` arrays of several types are valid, but not of all: :func:`pack` looks at them."""
+    packed = packed_parameter(parameter)
+    return packed._replace(kind="other") if is_of_bytes(parameter) else packed

@@ -33,6 +33,9 @@ class Kernel:
         parameters: for a cubin, the parameter types as in C++, such as ``["float*", "int"]``, where its symbol lacks
             them.
 
+    Attributes:
+        source_identity: a key that is equal for kernels of the same source, as the compiler reads it.
+
     >>> scale = Kernel('''
     ... template <typename T> __global__ void scale(T* values, T factor, int count) {
     ...   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -63,7 +66,8 @@ class Kernel:
         self.parameters = None if parameters is None else _types(name, parameters, self._source)
         self._compiled: dict[tuple[str, bool], CompiledKernel] = {}
         self._elsewhere: Callable[[Kernel, str], CompiledKernel] | None = None
-        self._names: tuple[str, ...] = ()
+        self.source_identity = self.text, self._source.cubin, (*self._source.header_options, *self.options)
+        self._compiled_with(())
         self._lock = threading.Lock()
 
     @property
@@ -112,21 +116,13 @@ class Kernel:
     def _compiled_with(self, names: Iterable[str]) -> None:
         """Declares that these kernels of the source share its variables with this one."""
         self._names = tuple(sorted(names))
-
-    @property
-    def source_identity(self) -> object:
-        """A key that is equal for kernels of the same source, as the compiler reads it."""
-        return self.text, self._source.cubin, (*self._source.header_options, *self.options)
+        self._identity = self.source_identity, self.name, self._names, self.preemptible, self.parameters
 
     def __eq__(self, other: object) -> bool:
         return self._identity == other._identity if isinstance(other, Kernel) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._identity)
-
-    @property
-    def _identity(self) -> tuple[object, ...]:
-        return self.source_identity, self.name, self._names, self.preemptible, self.parameters
+        return hash(self._identity)  # of an attribute, as every launch asks for it
 
     def _arch_for(self, arch: str) -> str:
         """The architecture to compile for: PTX may ask for ``sm_90a``, which runs on ``sm_90``."""

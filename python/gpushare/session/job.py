@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -134,17 +134,18 @@ class Job(LaunchFuture):
     whose application was cancelled is :class:`gpushare.Cancelled`.
     """
 
-    def __init__(self, part: SessionPart, number: int, name: str, arguments: Sequence[Any]) -> None:
-        self._name = name
+    def __init__(self, part: SessionPart, number: int, kernel: str, application: str, held: Any) -> None:
+        self._kernel = kernel
+        self._application = application
         self._part = part
         self._number = number
-        self._arguments: Sequence[Any] | None = arguments  # references the arguments until the job has ended
+        self._held = held  # until the job has ended; then it is None
         self._error: Exception | None = None
 
     @property
     def name(self) -> str:
         """Application and kernel, for messages."""
-        return self._name
+        return f"{self._kernel!r} of {self._application!r}"
 
     def _settle_at_end(self) -> None:
         if self._wait(0):
@@ -153,17 +154,17 @@ class Job(LaunchFuture):
             self._part.watcher.watch(self._number, self)
 
     def _wait(self, seconds: float) -> bool:
-        if self._error is not None or self._arguments is None:
+        if self._error is not None or self._held is None:
             return True
         try:
             ended = self._part.core.wait(self._number, seconds)
         except Exception as error:
             self._error = error
             if isinstance(error, _core.Cancelled):
-                self._arguments = None
+                self._held = None
             return True
         if ended:
-            self._arguments = None
+            self._held = None
         return ended
 
     def _failure(self) -> Exception | None:
@@ -187,8 +188,12 @@ class UnfinishedJobs:
 
     def add(self, job: LaunchFuture) -> None:
         """Adds a submitted job."""
-        with self._lock:
-            self._jobs.append(job)
-            if len(self._jobs) >= self._look_at:
-                self._jobs = [each for each in self._jobs if not each.done()]
-                self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))
+        self._jobs.append(job)
+        if len(self._jobs) >= self._look_at:
+            with self._lock:
+                self._remove_ended()
+
+    def _remove_ended(self) -> None:
+        count = len(self._jobs)  # other threads append more meanwhile
+        self._jobs[:count] = [each for each in self._jobs[:count] if not each.done()]
+        self._look_at = max(LEAST_KEPT, 2 * len(self._jobs))

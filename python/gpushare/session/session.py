@@ -12,7 +12,7 @@ import numpy as np
 from typing_extensions import override
 
 from gpushare import _core
-from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
+from gpushare._core import Device, SessionPast, SessionStatus
 from gpushare.arguments.device_array import DeviceArray
 from gpushare.backends.base import DEFAULT_PLACEMENT
 from gpushare.backends.choice import require_placement, session_devices
@@ -311,8 +311,8 @@ class Session(SessionApi):
         return application._part.on.alone_ns(application.name, application._launches)
 
     def _require_open(self) -> None:
-        require(not self._finished or self._is_open, FINISHED)  # it is not opened to say that it has been finished
-        self._devices.require_other_thread()
+        if not self._finished or self._is_open:  # it is not opened to say that it has been finished
+            self._devices.require_other_thread()
         require(not self._finished, FINISHED)
 
     @override
@@ -342,8 +342,6 @@ class Session(SessionApi):
         self._require_open()
         things = things_in(after, self._devices.parts[0].on.gpu) if after is not NOTHING else []
         kernel, grid, block, args, shared_bytes = launch
-        if not isinstance(args, list | tuple):
-            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
         part = self._part_for(application, args, launch)
         if things:
             require_own_streams(after, part.on.ordinal)
@@ -355,17 +353,17 @@ class Session(SessionApi):
             devices = spreads.numbers(spread)
             submitted = spreads.submitted[part.number]
         # Whatever the job waits for must exist as long as the driver may be asked about it.
-        held = [args, after]
+        held = (args, after)
         job: Job | SpreadJob
         with self._lock:
-            self._require_open()
+            require(not self._finished, FINISHED)
             number = application._register(part.core, submitted.core)
             if application._last_spread is not None:
                 things = [*things, *application._last_spread.as_things()]
             # Both steps under one lock, so that the list has the order of the job numbers.
             if spreads is None:
-                job_number = part.core.submit(number, submitted.core, submitted.program, len(things) > 0)
-                job = Job(part, job_number, f"{kernel.name!r} of {application.name!r}", held)
+                job_number = part.core.submit(number, submitted.core, submitted.code, len(things) > 0)
+                job = Job(part, job_number, kernel.name, application.name, held)
             else:
                 job = spreads.job(devices, held)
                 job_number = job.submit(number, devices, is_held=len(things) > 0)

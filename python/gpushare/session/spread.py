@@ -91,8 +91,8 @@ class SpreadLaunch:
     def add_place(self, job: _core.SpreadJob, number: int) -> None:
         """Makes the job able to go to the device."""
         part, made = self._parts[number], self.submitted[number]
-        assert made.program is not None
-        job.add_place(number, part.core, self.application._elsewhere_on(part, made.core), made.core, made.program)
+        assert made.code is not None
+        job.add_place(number, part.core, self.application._elsewhere_on(part, made.core), made.core, made.code)
 
 
 class SpreadJob(LaunchFuture):
@@ -145,9 +145,9 @@ class SpreadJob(LaunchFuture):
         launch = self._spread
         assert launch is not None
         made = launch.submitted[launch.home.number]
-        assert made.program is not None
+        assert made.code is not None
         home = launch.home
-        return self.core.submit(home.number, home.core, number, made.core, made.program, devices, is_held)
+        return self.core.submit(home.number, home.core, number, made.core, made.code, devices, is_held)
 
     def as_things(self) -> list[Thing]:
         """What a later job of its application waits for; nothing where it has ended."""

@@ -15,8 +15,9 @@ from gpushare.model.kernel_model import KernelModel
 from gpushare.model.operation import Launch
 from gpushare.suite.arguments import SuiteArguments
 
-Launched = tuple[Kernel | KernelModel, Any, Any, Sequence[Any], int]
+Launched = tuple[Kernel | KernelModel, Any, Any, tuple[Any, ...], int]
 """Kernel, grid, block, arguments and bytes of dynamic shared memory, as sessions take them."""
+SEQUENCES = (list, tuple)
 
 
 def launched(
@@ -30,12 +31,14 @@ def launched(
     """The parts of a launch in either form.
 
     Raises:
-        InvalidInput: something is given twice, or missing.
+        InvalidInput: something is given twice, or missing, or the arguments are no list.
     """
+    if not isinstance(args, SEQUENCES):
+        raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
     if isinstance(kernel, Launch):
         return _of_launch(kernel, (blocks, grid, block, shared_bytes or None), args)
     if blocks is None and grid is not None and block is not None:
-        return kernel, grid, block, args, shared_bytes
+        return kernel, grid, block, tuple(args), shared_bytes
     known = isinstance(kernel, Kernel | KernelModel)
     require(known, f"submit: expected a Kernel, a KernelModel or a Launch, got {kernel!r}")
     subject = f"launch of {kernel.name!r}"  # a text that most submissions do without
@@ -44,7 +47,7 @@ def launched(
     if not isinstance(kernel, KernelModel):
         raise InvalidInput(f"{subject}: blocks are for a KernelModel; give grid and block")
     require(grid is None and block is None, f"{subject}: give blocks, or grid and block")
-    return kernel, blocks, kernel.threads, args, shared_bytes
+    return kernel, blocks, kernel.threads, tuple(args), shared_bytes
 
 
 def _of_launch(launch: Launch, given: tuple[Any, ...], args: Sequence[Any]) -> Launched:

@@ -4,6 +4,7 @@
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/cuda/cuda_views.hpp"
+#include "bindings/cuda/launch_shape.hpp"
 #include "bindings/runs/run_record.hpp"
 #include "bindings/stopwatch.hpp"
 #include "bindings/without_gil.hpp"
@@ -19,13 +20,11 @@ namespace {
 
 void add_launch(CudaProgram& program, std::shared_ptr<cuda::KernelCode> kernel, cuda::Extent grid, cuda::Extent block,
                 unsigned shared_bytes, const std::vector<py::bytes>& arguments) {
-  cuda::DeviceLaunch launch{.kernel = std::move(kernel), .grid = grid, .block = block, .shared_bytes = shared_bytes};
-  for (const py::bytes& argument : arguments) {
-    const std::string_view view(argument);
-    const auto* first = reinterpret_cast<const std::byte*>(view.data());
-    launch.arguments.emplace_back(first, first + view.size());
-  }
-  program.operations.push_back(std::move(launch));
+  program.operations.push_back(cuda::DeviceLaunch{.kernel = std::move(kernel),
+                                                  .grid = grid,
+                                                  .block = block,
+                                                  .shared_bytes = shared_bytes,
+                                                  .arguments = as_arguments(arguments)});
 }
 
 void add_copy(CudaProgram& program, const std::shared_ptr<CopyBuffers>& buffers, Copy::Direction direction) {
@@ -34,9 +33,26 @@ void add_copy(CudaProgram& program, const std::shared_ptr<CopyBuffers>& buffers,
       .direction = direction, .device = buffers->device.get(), .host = buffers->host.get(), .bytes = buffers->bytes});
 }
 
-void extend(CudaProgram& program, const CudaProgram& other) {
-  program.operations.insert(program.operations.end(), other.operations.begin(), other.operations.end());
-  program.buffers.insert(program.buffers.end(), other.buffers.begin(), other.buffers.end());
+void append_submitted(CudaProgram& program, const cuda::SubmittedCode& submitted) {
+  program.operations.push_back(submitted.operation());
+}
+
+std::unique_ptr<LaunchShape> make_shape(std::shared_ptr<cuda::KernelCode> kernel, cuda::Extent grid, cuda::Extent block,
+                                        unsigned shared_bytes, const std::vector<ParameterTuple>& parameters,
+                                        py::object array_type) {
+  std::vector<PackedParameter> known;
+  for (const ParameterTuple& each : parameters) known.push_back(parameter_of(each));
+  return std::make_unique<LaunchShape>(
+      cuda::DeviceLaunch{.kernel = std::move(kernel), .grid = grid, .block = block, .shared_bytes = shared_bytes},
+      std::move(known), std::move(array_type));
+}
+
+std::vector<py::bytes> arguments_of(const cuda::SubmittedCode& code) {
+  std::vector<py::bytes> values;
+  for (const std::vector<std::byte>& each : std::get<cuda::DeviceLaunch>(code.operation()).arguments) {
+    values.emplace_back(reinterpret_cast<const char*>(each.data()), each.size());
+  }
+  return values;
 }
 
 /// Owns what states, events and policies of one run point into.
@@ -140,12 +156,23 @@ void bind_program(py::module_& module) {
           "device", [](const CopyBuffers& self) -> const cuda::DeviceMemory& { return self.device; },
           py::return_value_policy::reference_internal, "The GPU's.");
 
+  py::class_<cuda::SubmittedCode, std::shared_ptr<cuda::SubmittedCode>>(module, "SubmittedCode",
+                                                                        "A launch on a GPU, with its arguments.")
+      .def_property_readonly("arguments", &arguments_of, "One value per parameter.");
   py::class_<CudaProgram>(module, "CudaProgram", "What the operations of a workload are on a GPU, in its order.")
       .def(py::init<>())
       .def("add_launch", &add_launch, py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
            py::arg("arguments"))
-      .def("extend", &extend, py::arg("other"), "Appends the other's operations.")
+      .def("add", &append_submitted, py::arg("submitted"), "Appends what was submitted to a session.")
       .def("add_copy", &add_copy, py::arg("buffers"), py::arg("direction"), "A copy of all that is in the buffers.");
+  py::class_<LaunchShape>(module, "LaunchShape", "Launches on a GPU that differ in their arguments only.")
+      .def(py::init(&make_shape), py::arg("kernel"), py::arg("grid"), py::arg("block"), py::arg("shared_bytes"),
+           py::arg("parameters"), py::arg("array_type"),
+           "`parameters`: (kind, offset, bytes, dtype, least, most, scalar) each. `array_type`: that of arrays of "
+           "sessions.")
+      .def("with_arguments", &LaunchShape::with, py::arg("arguments"),
+           "The launch, or None if an argument is unusual or wrong.")
+      .def("with_bytes", &LaunchShape::with_bytes, py::arg("arguments"), "The same with arguments that were packed.");
 }
 
 }  // namespace

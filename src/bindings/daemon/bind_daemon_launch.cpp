@@ -5,32 +5,12 @@
 namespace gpushare::daemon {
 namespace {
 
-/// (kind, offset, bytes, dtype, least, most); a parameter of unknown kind is not packed here.
-using ParameterTuple = std::tuple<std::string, std::size_t, std::size_t, std::string, std::int64_t, std::uint64_t>;
-
-PackedParameter parameter_of(const ParameterTuple& tuple) {
-  const auto& [kind, offset, bytes, dtype, least, most] = tuple;
-  using Kind = PackedParameter::Kind;
-  const Kind known = kind == "pointer"   ? Kind::Pointer
-                     : kind == "integer" ? Kind::Integer
-                     : kind == "float"   ? Kind::Float
-                                         : Kind::Other;
-  const bool is_either = kind == "integer or pointer" && bytes == 8;
-  return {.kind = is_either ? Kind::Integer : known,
-          .offset = offset,
-          .bytes = bytes,
-          .dtype = dtype,
-          .least = least,
-          .most = most,
-          .may_be_pointer = is_either};
-}
-
 std::unique_ptr<LaunchPacker> make_packer(Handle kernel, std::uint64_t place,
-                                          const std::optional<std::vector<ParameterTuple>>& parameters) {
+                                          const std::optional<std::vector<bindings::ParameterTuple>>& parameters) {
   std::optional<std::vector<PackedParameter>> known;
   if (parameters) {
     known.emplace();
-    for (const ParameterTuple& each : *parameters) known->push_back(parameter_of(each));
+    for (const bindings::ParameterTuple& each : *parameters) known->push_back(bindings::parameter_of(each));
   }
   return std::make_unique<LaunchPacker>(kernel, place, std::move(known));
 }
@@ -146,8 +126,9 @@ void bind_launch_types(py::module_& module) {
       .def_readwrite("place", &RemoteArray::place, "Which connection knows it; 0: none.")
       .def_readwrite("handle", &RemoteArray::handle);
   py::class_<LaunchPacker>(module, "LaunchPacker", "Launches of one kernel with one block.")
-      .def(py::init(&make_packer), py::arg("kernel"), py::arg("place"), py::arg("parameters"),
-           "`parameters`: (kind, offset, bytes, dtype, least, most) each; None: the arguments are not checked.");
+      .def(
+          py::init(&make_packer), py::arg("kernel"), py::arg("place"), py::arg("parameters"),
+          "`parameters`: (kind, offset, bytes, dtype, least, most, scalar) each; None: the arguments are not checked.");
 }
 
 }  // namespace

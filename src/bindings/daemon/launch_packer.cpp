@@ -2,42 +2,9 @@
 #include "bindings/daemon/launch_packer.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
 
 namespace gpushare::daemon {
 namespace {
-
-using Packed = LaunchPacker::Packed;
-
-template <typename T>
-void put(Packed& packed, std::size_t offset, T value, std::size_t bytes = sizeof(T)) {
-  std::memcpy(packed.bytes.data() + offset, &value, bytes);
-}
-
-bool pack_integer(PyObject* value, const PackedParameter& parameter, Packed& packed) {
-  if (PyLong_CheckExact(value) == 0) return false;
-  int overflow = 0;
-  const std::int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow != 0 || number < parameter.least) return false;
-  if (number > 0 && static_cast<std::uint64_t>(number) > parameter.most) return false;
-  put(packed, parameter.offset, number, parameter.bytes);  // little-endian: the lower bytes
-  return true;
-}
-
-bool pack_float(PyObject* value, const PackedParameter& parameter, Packed& packed) {
-  if (PyFloat_CheckExact(value) == 0) return false;
-  const double number = PyFloat_AS_DOUBLE(value);
-  if (parameter.bytes == sizeof(double)) {
-    put(packed, parameter.offset, number);
-    return true;
-  }
-  const auto narrow = static_cast<float>(number);
-  if (parameter.bytes != sizeof(float) || (std::isinf(narrow) && !std::isinf(number))) return false;
-  put(packed, parameter.offset, narrow);
-  return true;
-}
 
 bool is_plain_number(PyObject* value) {
   if (PyFloat_CheckExact(value) != 0 || PyBool_Check(value) != 0) return true;
@@ -52,9 +19,7 @@ LaunchPacker::LaunchPacker(Handle kernel, std::uint64_t place, std::optional<std
     : kernel_(kernel), place_(place), parameters_(std::move(parameters)) {
   if (!parameters_) return;
   for (const PackedParameter& each : *parameters_) {
-    require(each.bytes <= wire::most_argument_bytes && each.offset <= wire::most_argument_bytes - each.bytes &&
-                (each.kind == PackedParameter::Kind::Other || each.bytes <= 8) &&
-                (each.kind != PackedParameter::Kind::Pointer || each.bytes == 8),
+    require(each.bytes <= wire::most_argument_bytes && each.offset <= wire::most_argument_bytes - each.bytes,
             "a parameter of " + std::to_string(each.bytes) + " bytes at " + std::to_string(each.offset));
     argument_bytes_ = std::max(argument_bytes_, each.offset + each.bytes);
   }
@@ -75,18 +40,11 @@ bool LaunchPacker::pack(const py::sequence& arguments, Packed& packed) const {
 }
 
 bool LaunchPacker::pack_known(PyObject* value, const PackedParameter& parameter, Packed& packed) const {
-  switch (parameter.kind) {
-    case PackedParameter::Kind::Pointer:
-      return pack_array(value, parameter.offset, parameter.dtype, packed);
-    case PackedParameter::Kind::Integer:
-      return pack_integer(value, parameter, packed) ||
-             (parameter.may_be_pointer && pack_array(value, parameter.offset, "", packed));
-    case PackedParameter::Kind::Float:
-      return pack_float(value, parameter, packed);
-    case PackedParameter::Kind::Other:
-      return false;
+  if (parameter.kind == PackedParameter::Kind::Pointer) {
+    return pack_array(value, parameter.offset, parameter.dtype, packed);
   }
-  return false;
+  return bindings::pack_number(value, parameter, packed.bytes.data() + parameter.offset) ||
+         (parameter.may_be_pointer && pack_array(value, parameter.offset, "", packed));
 }
 
 bool LaunchPacker::pack_unknown(PyObject* value, std::size_t place, Packed& packed) const {

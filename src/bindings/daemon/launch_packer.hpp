@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "bindings/packed_parameter.hpp"
 #include "daemon/port/client_port.hpp"
 
 namespace gpushare::daemon {
 
 namespace py = pybind11;
+using bindings::PackedParameter;
 
 /// Owners of jobs with unread ends are Python objects.
 struct PortDeleter {
@@ -28,18 +30,6 @@ struct RemoteArray {
   std::string dtype;        ///< as NumPy writes it
   std::uint64_t place = 0;  ///< the connection that knows it; 0: none any more
   Handle handle = 0;
-};
-
-/// A parameter of the kernel.
-struct PackedParameter {
-  enum class Kind { Pointer, Integer, Float, Other };
-  Kind kind{};
-  std::size_t offset = 0;
-  std::size_t bytes = 0;
-  std::string dtype{};          ///< the required dtype of a pointer's array; empty: any
-  std::int64_t least = 0;       ///< smallest value of an integer
-  std::uint64_t most = 0;       ///< largest value of an integer
-  bool may_be_pointer = false;  ///< an integer of 8 bytes without further information
 };
 
 class LaunchPacker {

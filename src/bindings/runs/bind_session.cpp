@@ -105,10 +105,10 @@ int add(Session& session, Application application, const Launch& first) {
   return static_cast<int>(session.add(std::move(application), first));
 }
 
-JobId submit(Session& session, int application, const Launch& launch, const CudaProgram* program, bool is_held) {
-  std::shared_ptr<const DeviceCode> code;
-  if (program != nullptr) code = std::make_shared<cuda::SubmittedCode>(program->operations.front());
-  const py::gil_scoped_release no_gil;
+/// The call keeps the GIL, for which no thread waits that has the session locked: releasing and retaking it would take
+/// longer than the call, and another thread of Python could have it in between.
+JobId submit(Session& session, int application, const Launch& launch, std::shared_ptr<cuda::SubmittedCode> code,
+             bool is_held) {
   return session.submit(static_cast<ApplicationId>(application), launch, std::move(code), is_held);
 }
 
@@ -188,10 +188,10 @@ void bind_session(py::module_& module) {
       .def("add", &add, py::arg("application"), py::arg("first"),
            "An application without operations arrives; returns its number. Throws InvalidInput where its first launch "
            "cannot run, or misses the deadline or the latency bound even alone, by its profile.")
-      .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("program") = py::none(),
+      .def("submit", &submit, py::arg("application"), py::arg("launch"), py::arg("code") = py::none(),
            py::arg("is_held") = false,
-           "Submits the launch, which is the program's only operation where the device is a GPU; returns the number of "
-           "the job. One that is held waits for HeldJobs.")
+           "Submits the launch, with its code where the device is a GPU; returns the number of the job. One that is "
+           "held waits for HeldJobs.")
       .def("wait", &wait, py::arg("job"), py::arg("timeout_s"), "Has the job ended within this time?")
       .def("watch", &Session::watch, py::arg("job"), no_gil, "await_watched() returns this job once it is over.")
       .def("await_watched", &Session::await_watched, no_gil,

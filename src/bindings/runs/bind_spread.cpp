@@ -12,8 +12,8 @@ namespace gpushare::bindings {
 namespace {
 
 SpreadPlace place_of(const std::shared_ptr<Session>& session, int application, const Launch& launch,
-                     const CudaProgram& program) {
-  const auto& code = std::get<cuda::DeviceLaunch>(program.operations.front());
+                     const cuda::SubmittedCode& submitted) {
+  const auto& code = std::get<cuda::DeviceLaunch>(submitted.operation());
   return {.session = session,
           .application = static_cast<ApplicationId>(application),
           .launch = launch,
@@ -31,21 +31,22 @@ std::shared_ptr<SpreadJob> make_job(const CudaDevice& home, std::int64_t blocks)
   return std::make_shared<SpreadJob>(blocks, address, std::move(counter));
 }
 
-JobId submit(SpreadJob& job, std::size_t home, const std::shared_ptr<Session>& session, int application,
-             const Launch& launch, const CudaProgram& program, std::vector<std::size_t> devices, bool is_held) {
-  const SpreadPlace first = place_of(session, application, launch, program);
+JobId submit_spread(SpreadJob& job, std::size_t home, const std::shared_ptr<Session>& session, int application,
+                    const Launch& launch, const cuda::SubmittedCode& submitted, std::vector<std::size_t> devices,
+                    bool is_held) {
+  const SpreadPlace first = place_of(session, application, launch, submitted);
   const py::gil_scoped_release no_gil;
   return job.submit(home, first, std::move(devices), is_held);
 }
 
 void add_place(SpreadJob& job, std::size_t device, const std::shared_ptr<Session>& session, int application,
-               const Launch& launch, const CudaProgram& program) {
-  SpreadPlace place = place_of(session, application, launch, program);
+               const Launch& launch, const cuda::SubmittedCode& submitted) {
+  SpreadPlace place = place_of(session, application, launch, submitted);
   const py::gil_scoped_release released;  // a session's thread that has the job may wait for the GIL
   job.add_place(device, std::move(place));
 }
 
-bool wait(const SpreadJob& job, double timeout_s) {
+bool wait_for_spread(const SpreadJob& job, double timeout_s) {
   return wait_in_pieces(timeout_s, [&](Duration piece) { return job.wait(piece); });
 }
 
@@ -64,15 +65,15 @@ void bind_spread(py::module_& module) {
                                                     "A launch whose blocks run on several devices of a session.")
       .def(py::init(&make_job), py::arg("home"), py::arg("blocks"), "The counter of its blocks is in memory of `home`.")
       .def("add_place", &add_place, py::arg("device"), py::arg("session"), py::arg("application"), py::arg("launch"),
-           py::arg("program"), "What it is on a device: a launch of this application there.")
+           py::arg("submitted"), "What it is on a device: a launch of this application there.")
       .def("has_place", &SpreadJob::has_place, py::arg("device"), py::call_guard<py::gil_scoped_release>())
-      .def("submit", &submit, py::arg("home"), py::arg("session"), py::arg("application"), py::arg("launch"),
-           py::arg("program"), py::arg("devices"), py::arg("is_held"),
+      .def("submit", &submit_spread, py::arg("home"), py::arg("session"), py::arg("application"), py::arg("launch"),
+           py::arg("submitted"), py::arg("devices"), py::arg("is_held"),
            "Submits its first part to the application on `home`, with whose turn it runs on these devices; returns the "
            "number of the job there.")
       .def("move", &SpreadJob::move, py::arg("devices"), py::call_guard<py::gil_scoped_release>(),
            "It runs on these devices from now on; False: it has ended.")
-      .def("wait", &wait, py::arg("timeout_s"), "Has it ended within this time?");
+      .def("wait", &wait_for_spread, py::arg("timeout_s"), "Has it ended within this time?");
 }
 
 }  // namespace gpushare::bindings

@@ -57,8 +57,10 @@ class RequestQueue {
     const auto start = std::chrono::steady_clock::now();
     const auto until = start + spin_.begin_wait();
     lock.unlock();
-    while (!is_wanted_.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < until) relax();
-    lock.lock();
+    // Whoever has woken this thread is about to leave the mutex: sleeping for that would take longer.
+    const auto may_go_on = [&] { return is_wanted_.load(std::memory_order_acquire) && lock.try_lock(); };
+    while (std::chrono::steady_clock::now() < until && !may_go_on()) relax();
+    if (!lock.owns_lock()) lock.lock();
     awake_.wait(lock, has_to_go_on);
     spin_.end_wait(std::chrono::steady_clock::now() - start);
   }

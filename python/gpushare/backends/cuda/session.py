@@ -16,7 +16,7 @@ from gpushare.backends.cuda.conditions import measured_now
 from gpushare.backends.cuda.copies import known_by_measured_copies
 from gpushare.backends.cuda.device import CudaDevice, give_up_if_broken
 from gpushare.backends.cuda.loaded_code import LoadedCode
-from gpushare.kernels.fast_packing import QuickPacking
+from gpushare.kernels.fast_packing import PackedLaunches
 from gpushare.model.kernel_model import KernelModel
 from gpushare.model.launch_shapes import LaunchShapes
 from gpushare.model.operation import Launch
@@ -41,8 +41,7 @@ class Shape:
 
     launch: Launch
     core: _core.Launch
-    code: _core.KernelCode
-    packing: QuickPacking
+    launches: PackedLaunches
 
 
 class GpuInSession(SessionDevice):
@@ -93,39 +92,27 @@ class GpuInSession(SessionDevice):
         return self.code.variable(kernel, name, dtype, shape)
 
     def launch(
-        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: tuple[Any, ...], *, keeps: bool
     ) -> Submitted:
         """The core's launch with its code and checked arguments."""
-        return self._submitted(self._shape_of(kernel, grid, block, shared_bytes), args, keeps)
+        return _submitted(self._shapes.of(kernel, grid, block, shared_bytes), args, keeps)
 
     def spread_launch(
-        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: tuple[Any, ...], *, keeps: bool
     ) -> Submitted:
         """The same for a launch on several GPUs."""
-        _require_kernel(kernel)
-        return self._submitted(self._spread_shapes.of(kernel, grid, block, shared_bytes), args, keeps)
-
-    def _submitted(self, shape: Shape, args: Sequence[Any], keeps: bool) -> Submitted:
-        launch, packed = shape.launch, shape.packing.pack(args)
-        program = _core.CudaProgram()
-        _, extent, threads = launch.cuda
-        program.add_launch(shape.code, extent, threads, launch.shared_bytes, packed)
-        return Submitted(launch, shape.core, program, [_held(each) for each in args] if keeps else ())
+        return _submitted(self._spread_shapes.of(kernel, grid, block, shared_bytes), args, keeps)
 
     def core_launch(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> _core.Launch:
         """The launch of the kernel, which is loaded for it."""
-        return self._shape_of(kernel, grid, block, shared_bytes).core
-
-    def _shape_of(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
-        _require_kernel(kernel)
-        return self._shapes.of(kernel, grid, block, shared_bytes)
+        return self._shapes.of(kernel, grid, block, shared_bytes).core
 
     def _shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
-        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+        launch = _launch_of(kernel, grid, block, shared_bytes)
         return self._shape_with(launch, self.code.load(kernel))
 
     def _spread_shape(self, kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Shape:
-        launch = Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+        launch = _launch_of(kernel, grid, block, shared_bytes)
         code, threads = self.code.load_spread(kernel), launch.cuda[2]
         if not code.can_be_worker(threads, shared_bytes) or launch.blocks >= MOST_WORKER_BLOCKS:
             raise InvalidInput(
@@ -136,18 +123,18 @@ class GpuInSession(SessionDevice):
         return self._shape_with(launch, code)
 
     def _shape_with(self, launch: Launch, code: _core.KernelCode) -> Shape:
-        compiled = self.device.compiled(launch.cuda[0])
+        kernel, grid, block = launch.cuda
         core = _core.Launch(self.device.model(launch, code), launch.blocks)
         _core.require_runnable(self.device.description, core)
-        return Shape(launch, core, code, QuickPacking(compiled.name, compiled.parameters))
+        return Shape(launch, core, PackedLaunches(code, self.device.compiled(kernel), grid, block, launch.shared_bytes))
 
     def alone_ns(self, name: str, launches: Sequence[Submitted]) -> int:
         """Runs the original kernels again; afterwards restores the arrays that they write."""
         program = _core.CudaProgram()
         arrays: dict[Any, Any] = {}
         for submitted in launches:
-            assert submitted.program is not None  # of a GPU's launch there is one
-            program.extend(submitted.program)
+            assert submitted.code is not None  # a GPU's launch has one
+            program.add(submitted.code)
             arrays |= {_place(each): each for each in submitted.arguments if hasattr(each, "__cuda_array_interface__")}
         kept = [Kept(self.device.core, array) for array in arrays.values()] + self.code.kept_variables()
         operations = [submitted.core for submitted in launches]
@@ -175,9 +162,15 @@ class GpuInSession(SessionDevice):
         self._spread_shapes = LaunchShapes(self._spread_shape)
 
 
-def _require_kernel(kernel: Any) -> None:
+def _launch_of(kernel: Any, grid: Any, block: Any, shared_bytes: int) -> Launch:
     if isinstance(kernel, KernelModel):
         raise InvalidInput(f"{kernel.name!r} is a model of a kernel, for simulated devices: a GPU runs a gs.Kernel")
+    return Launch(kernel, grid=grid, block=block, shared_bytes=shared_bytes)
+
+
+def _submitted(shape: Shape, args: tuple[Any, ...], keeps: bool) -> Submitted:
+    code = shape.launches.of(args)  # names an argument that has been freed
+    return Submitted(shape.launch, shape.core, code, [_held(each) for each in args] if keeps else ())
 
 
 def _held(argument: Any) -> Any:

@@ -106,7 +106,7 @@ class SimulatorInSession(SessionDevice):
         raise InvalidInput(f"variable {name!r}: {NO_VARIABLES}")
 
     def launch(
-        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any], *, keeps: bool
+        self, kernel: Any, grid: Any, block: Any, shared_bytes: int, args: tuple[Any, ...], *, keeps: bool
     ) -> Submitted:
         """The core's launch of the kernel's model; the arguments are not checked."""
         return self._shapes.of(kernel, grid, block, shared_bytes)

@@ -12,7 +12,8 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.arguments.launch_geometry import Extent
 from gpushare.daemon.client.array import ArrayState
-from gpushare.kernels.argument_packing import integer_range, pack, pointee_type
+from gpushare.kernels.argument_packing import pack
+from gpushare.kernels.fast_packing import packed_parameter
 from gpushare.kernels.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Launcher:
         self.module = answer["module"]
         known = answer["parameters"]
         self._parameters = None if known is None else [Parameter(**each) for each in known]
-        packed = None if self._parameters is None else [_as_packed(each) for each in self._parameters]
+        packed = None if self._parameters is None else [packed_parameter(each) for each in self._parameters]
         self._packer = _core.LaunchPacker(answer["kernel"], registered.place, packed)
         self._launch = registered.link.port.launch_packed
 
@@ -76,17 +77,6 @@ class Launcher:
             if not isinstance(value, ArrayState):  # only the worker knows the addresses of arrays
                 content[parameter.offset : parameter.offset + parameter.size] = piece
         return bytes(content)
-
-
-def _as_packed(parameter: Parameter) -> tuple[str, int, int, str, int, int]:
-    kind: str = parameter.kind
-    dtype, least, most = "", 0, 0
-    if kind == "pointer":
-        dtype = pointee_type(parameter)
-    elif kind == "integer":
-        least, most = integer_range(parameter)
-        kind = "integer or pointer" if parameter.type == ".u64" else "integer"
-    return kind, parameter.offset, parameter.size, dtype, least, most
 
 
 def _sendable(subject: str, value: Any) -> Any:

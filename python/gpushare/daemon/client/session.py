@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 from typing_extensions import override
 
-from gpushare._core import InvalidInput
 from gpushare.arguments.device_array import _extent
 from gpushare.arguments.on_device import host_array
 from gpushare.checks import MOST_BYTES, number, require, require_name, whole
@@ -35,8 +34,6 @@ from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES
 from gpushare.session.api import FINISH_TIMEOUT_S, SessionApi, Unopened
 from gpushare.session.submission_forms import Launched
-
-SEQUENCES = (list, tuple)
 
 
 class DaemonSession(SessionApi):
@@ -267,10 +264,6 @@ class DaemonSession(SessionApi):
         launch: Launched,
         idempotent: bool,
     ) -> DaemonJob:
-        args = launch[3]
-        if not isinstance(args, SEQUENCES):
-            raise InvalidInput(f"args must be a list, one value per parameter, got {args!r}")
-        submission = Submission(application, launch)
-        job = DaemonJob(submission, is_replayable=False)
+        job = DaemonJob(Submission(application, launch), is_replayable=False)
         self._connection.submit(job, idempotent=idempotent)
         return job

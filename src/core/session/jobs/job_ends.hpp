@@ -61,15 +61,18 @@ class JobEnds {
     return quarter;
   }
 
-  /// Threads that wait for something else sleep on: to wake them would cost this thread a system call per launch.
+  /// Threads that wait for something else sleep on: to wake them would cost this thread a system call per launch. What
+  /// is woken takes the mutex next, so this thread has left it by then.
   template <typename Change>
   void change(JobId job, Change change) {
+    bool is_awaited = false;
     {
       const std::scoped_lock lock(mutex_);
       change();
-      if (board_.is_awaited(job)) changed_.notify_all();
+      is_awaited = board_.is_awaited(job);
     }
-    ends_.fetch_add(1, std::memory_order_release);  // a thread that spins takes the mutex next
+    ends_.fetch_add(1, std::memory_order_release);
+    if (is_awaited) changed_.notify_all();
   }
 
   /// False: enough other threads spin.

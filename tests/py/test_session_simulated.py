@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -172,9 +172,19 @@ def test_close_does_not_wait():
 
 def test_a_result_without_a_timeout_waits_until_the_job_has_ended(session, monkeypatch):
     monkeypatch.setattr("gpushare.session.job.LONGEST_WAIT_S", 0.001)
-    job = submit(session.application("alice"), block_ms=100)
-    assert not job.done()
+    gate = Future()
+    job = session.application("alice").submit(model(), grid=15, block=192, after=gate)
+    waits, wait = [], job._wait
+
+    def open_at_the_third(seconds):
+        waits.append(seconds)
+        if len(waits) == 3:
+            gate.set_result(None)
+        return wait(seconds)
+
+    monkeypatch.setattr(job, "_wait", open_at_the_third)
     assert job.result() is None
+    assert len(waits) >= 3
     assert job.done()
 
 

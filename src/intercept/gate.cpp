@@ -51,8 +51,8 @@ std::atomic<std::uint64_t> caught_up_for_ns = 0;
 std::atomic<std::uint64_t> last_look_ns = 0;
 std::atomic<std::uint64_t> launches_at_look = 0;
 
-/// Of launches within a hold each has its look. Where there were more, after a while, the process has launched freely
-/// meanwhile, and this is another hold; a process that the host lets run seldom has not.
+/// Within a hold each launch comes after a look. Where there were more launches, and some time has passed, the process
+/// has launched freely meanwhile, and this is another hold. Time alone may pass where the host is busy.
 bool may_catch_up(const Membership& member) {
   if (!is_behind_in_collectives(member)) return false;
   const std::uint64_t now = now_ns();

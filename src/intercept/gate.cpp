@@ -28,8 +28,8 @@ constexpr std::uint64_t most_behind = 1024;
 /// For so long after it has come to the gate a process that is behind is not held. Launching takes less; one whose
 /// count never catches up, since it leaves collectives out, is held then.
 constexpr std::uint64_t longest_catching_up_ns = 20'000'000;
-/// Without a look for so long, the process has launched freely meanwhile, and this is another hold.
-constexpr std::uint64_t between_holds_ns = 5'000'000;
+/// A longer time between two looks counts as this.
+constexpr std::uint64_t longest_between_looks_ns = 5'000'000;
 /// The interval at which a thread asks the driver about work under way: its mark may have been lost with the context.
 constexpr std::uint64_t mark_patience_ns = 10'000'000;
 
@@ -47,14 +47,23 @@ bool is_behind_in_collectives(const Membership& member) {
 }
 
 /// These are for all threads of the process: which of them notes a time does not matter.
-std::atomic<std::uint64_t> catching_up_since = 0;
-std::atomic<std::uint64_t> last_behind = 0;
+std::atomic<std::uint64_t> caught_up_for_ns = 0;
+std::atomic<std::uint64_t> last_look_ns = 0;
+std::atomic<std::uint64_t> launches_at_look = 0;
 
+/// Within a hold each launch comes after a look. Where there were more launches, and some time has passed, the process
+/// has launched freely meanwhile, and this is another hold. Time alone may pass where the host is busy.
 bool may_catch_up(const Membership& member) {
   if (!is_behind_in_collectives(member)) return false;
   const std::uint64_t now = now_ns();
-  if (now - last_behind.exchange(now, std::memory_order_relaxed) > between_holds_ns) catching_up_since = now;
-  return now - catching_up_since.load(std::memory_order_relaxed) <= longest_catching_up_ns;
+  const std::uint64_t launches = member.slot->launches.load(std::memory_order_relaxed);
+  const std::uint64_t passed = now - last_look_ns.exchange(now, std::memory_order_relaxed);
+  const std::uint64_t launched = launches - launches_at_look.exchange(launches, std::memory_order_relaxed);
+  if (passed > longest_between_looks_ns && launched > 1) {
+    caught_up_for_ns = 0;
+    return true;
+  }
+  return (caught_up_for_ns += std::min(passed, longest_between_looks_ns)) <= longest_catching_up_ns;
 }
 
 bool has_to_wait(const Membership& member, const StreamWords& words, Lease lease) {

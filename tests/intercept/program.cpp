@@ -13,10 +13,11 @@
 //   call_back NAME            when the stream comes to it          called: the names so far
 //   cross                     copies and launches of two streams that wait for one another; says the value
 //   threads NUMBER COUNT      alloc HOW BYTES                free NUMBER        info
-//   exit_by signal|thread     soon: in a handler of SIGTERM, or from another thread 50 ms later
+//   exit_by signal|thread     at SIGTERM: in its handler, or from another thread
 //   fork LINE                 the child obeys this line and ends; says what the child answered
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -299,8 +300,10 @@ class Program {
     if (what == "signal") {
       std::signal(SIGTERM, [](int) { std::exit(7); });
     } else {
+      static std::atomic<bool> is_to_exit = false;
+      std::signal(SIGTERM, [](int) { is_to_exit = true; });
       std::thread([] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        while (!is_to_exit) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         std::exit(7);
       }).detach();
     }

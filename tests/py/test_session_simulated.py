@@ -3,10 +3,11 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import weakref
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -184,10 +185,52 @@ def test_close_does_not_wait():
 
 def test_a_result_without_a_timeout_waits_until_the_job_has_ended(session, monkeypatch):
     monkeypatch.setattr("gpushare.session.job.LONGEST_WAIT_S", 0.001)
-    job = submit(session.application("alice"), block_ms=100)
-    assert not job.done()
+    gate = Future()
+    job = session.application("alice").submit(model(), grid=15, block=192, after=gate)
+    waits, wait = [], job._wait
+
+    def open_at_the_third(seconds):
+        waits.append(seconds)
+        if len(waits) == 3:
+            gate.set_result(None)
+        return wait(seconds)
+
+    monkeypatch.setattr(job, "_wait", open_at_the_third)
     assert job.result() is None
+    assert len(waits) >= 3
     assert job.done()
+
+
+def test_two_threads_may_be_the_first_to_use_a_future(session):
+    gate, is_half_made = Future(), threading.Event()
+    job = session.application("alice").submit(model(), grid=15, block=192, after=gate)
+    ends = [Future(), Future()]
+
+    def pause(frame, event, _):
+        if frame.f_code is not Future.__init__.__code__:
+            return None
+        if event == "line" and "_condition" in vars(frame.f_locals["self"]) and not is_half_made.is_set():
+            is_half_made.set()
+            late.join(0.2)  # it cannot end before the state is there
+        return pause
+
+    def first():
+        sys.settrace(pause)
+        job.add_done_callback(ends[0].set_result)
+        sys.settrace(None)
+
+    def second():
+        assert is_half_made.wait(PATIENCE_S)
+        job.add_done_callback(ends[1].set_result)
+
+    early, late = (threading.Thread(target=each, daemon=True) for each in (first, second))
+    for each in (late, early):
+        each.start()
+    for each in (late, early):
+        each.join(PATIENCE_S)
+        assert not each.is_alive()
+    gate.set_result(None)
+    assert [each.result(PATIENCE_S) for each in ends] == [job, job]
 
 
 def test_finish_gives_up(session):

@@ -92,12 +92,17 @@ class LaunchFuture(Future[None]):
         return asyncio.wrap_future(self).__await__()
 
     def _make_state(self, name: str) -> None:
-        """Makes the state of the future, unless another thread has made it."""
+        """Makes the state of the future, unless another thread has made it.
+
+        All of it appears at once: a thread that held its condition, and waited here for the rest, would stop the one
+        that makes it.
+        """
         with _making_states:
             is_new = name not in vars(self)
             if is_new:
-                super().__init__()
-                self.set_running_or_notify_cancel()
+                made: Future[None] = Future()
+                made.set_running_or_notify_cancel()
+                vars(self).update(vars(made))
         if is_new:
             self._settle_at_end()
 

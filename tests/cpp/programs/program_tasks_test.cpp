@@ -185,6 +185,17 @@ class OrderedProgramsTest : public testing::Test {
     return true;
   }
   static bool stays_shut(WrittenProgram& program, std::uint64_t number) { return !opens(program, number, 20ms); }
+  /// Until the session has its task.
+  bool has_task(int program) const {
+    const auto is_it = [name = std::to_string(program)](const ApplicationStatus& each) {
+      return each.name == name && each.state != "idle";
+    };
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    while (std::ranges::none_of(session->status().applications, is_it)) {
+      if (std::chrono::steady_clock::now() > until) return false;
+    }
+    return true;
+  }
 
   WrittenProgram written[count];
   std::shared_ptr<Programs> programs = std::make_shared<Programs>();
@@ -229,9 +240,9 @@ TEST_F(OrderedProgramsTest, GoInTheOrderOfTheWindow) {
   written[0].begin_task(megabyte, 1ms, megabyte);
   ASSERT_TRUE(opens(written[0], 1));
   written[1].begin_task(400 * megabyte, 1ms, megabyte);  // nothing computes meanwhile
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(has_task(1));
   written[2].begin_task(megabyte, 40ms, megabyte);
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(has_task(2));
   written[0].end_phase(1);
   EXPECT_TRUE(opens(written[2], 1));
   EXPECT_TRUE(stays_shut(written[1], 1));
@@ -242,9 +253,9 @@ TEST_F(OrderedProgramsTest, GoInOrderOfArrivalUnderStrings) {
   written[0].begin_task(megabyte, 1ms, megabyte);
   ASSERT_TRUE(opens(written[0], 1));
   written[1].begin_task(400 * megabyte, 1ms, megabyte);
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(has_task(1));
   written[2].begin_task(megabyte, 40ms, megabyte);
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(has_task(2));
   written[0].end_phase(1);
   EXPECT_TRUE(opens(written[1], 1));
   EXPECT_TRUE(stays_shut(written[2], 1));
@@ -260,7 +271,7 @@ TEST_F(OrderedProgramsTest, OpenPiecesOneAfterTheOther) {
   written[0].end_phase(1);
   EXPECT_TRUE(opens(written[0], 2));
   written[1].begin_task(megabyte, 1ms, 0);
-  std::this_thread::sleep_for(20ms);
+  EXPECT_TRUE(has_task(1));
   written[0].end_phase(2);
   EXPECT_TRUE(opens(written[1], 1));
   EXPECT_TRUE(stays_shut(written[0], 3));

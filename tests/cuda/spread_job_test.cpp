@@ -48,20 +48,44 @@ again:
 }
 )";
 
-/// Every launch gets all, or, as long as it is closed, nothing.
+enum class DoorState { Closed, OneBlock, Open };
+
+/// Every launch gets all, one block at a time, or nothing.
 class Door : public Policy {
  public:
-  explicit Door(const std::atomic<bool>& is_open) : is_open_(is_open) {}
+  explicit Door(const std::atomic<DoorState>& state) : state_(state) {}
   bool wants(const gpushare::Event& /*event*/) const override { return true; }
   Plan decide(const State& state) const override {
     Plan plan;
-    if (!is_open_) return plan;
-    for (const RunningLaunch& launch : state.running()) plan.shares.push_back(full_share(launch));
+    const DoorState now = state_;
+    if (now == DoorState::Closed) return plan;
+    for (const RunningLaunch& launch : state.running()) {
+      plan.shares.push_back(full_share(launch));
+      if (now == DoorState::Open) continue;
+      std::vector<int> blocks(static_cast<std::size_t>(state.sms()));
+      blocks.front() = 1;
+      plan.shares.back().quota = Quota::per_sm(std::move(blocks));
+    }
     return plan;
   }
 
  private:
-  const std::atomic<bool>& is_open_;
+  const std::atomic<DoorState>& state_;
+};
+
+/// Every launch gets all; remembers how many blocks the last one had left at the last decision.
+class Looks : public Policy {
+ public:
+  explicit Looks(std::atomic<std::int64_t>& unfinished) : unfinished_(unfinished) {}
+  Plan decide(const State& state) const override {
+    Plan plan;
+    for (const RunningLaunch& launch : state.running()) plan.shares.push_back(full_share(launch));
+    unfinished_ = state.running().back().unfinished();
+    return plan;
+  }
+
+ private:
+  std::atomic<std::int64_t>& unfinished_;
 };
 
 class SpreadJobs : public OnStandIn {
@@ -97,9 +121,17 @@ class SpreadJobs : public OnStandIn {
   Session::MakePolicy door_of(std::size_t device) {
     return [this, device](const std::shared_ptr<const void>&) { return std::make_unique<Door>(doors[device]); };
   }
-  void open(std::size_t device) {
-    doors[device] = true;
+  void set_door(std::size_t device, DoorState state) {
+    doors[device] = state;
     sessions[device]->set_policy(door_of(device));
+  }
+  /// One that is in the middle for seconds, on both devices.
+  std::shared_ptr<SpreadJob> submit_slow() {
+    doors[0] = doors[1] = DoorState::OneBlock;
+    auto job = submit({0, 1}, 20'000'000);
+    for (std::size_t device = 0; device < 2; ++device) wait_for_first_block_on(device);
+    doors[0] = doors[1] = DoorState::Open;
+    return job;
   }
   void wait_for_first_block_on(std::size_t device) {
     const auto has_begun = [](const ApplicationStatus& each) { return each.started > 0; };
@@ -124,12 +156,12 @@ class SpreadJobs : public OnStandIn {
             }};
   }
 
-  std::shared_ptr<SpreadJob> submit(std::vector<std::size_t> devices, std::uint64_t takes) {
+  std::shared_ptr<SpreadJob> submit(std::vector<std::size_t> devices, std::uint64_t takes, bool is_held = false) {
     auto counter = std::make_shared<DeviceMemory>(array(std::vector{0}));
     const CUdeviceptr address = counter->get();
     auto job = std::make_shared<SpreadJob>(blocks, address, std::move(counter));
     for (std::size_t device = 0; device < 2; ++device) job->add_place(device, place(device, takes));
-    job->submit(0, place(0, takes), std::move(devices), false);
+    job->submit(0, place(0, takes), std::move(devices), is_held);
     return job;
   }
 
@@ -149,7 +181,7 @@ class SpreadJobs : public OnStandIn {
     return ended;
   }
 
-  std::array<std::atomic<bool>, 2> doors{true, true};
+  std::array<std::atomic<DoorState>, 2> doors{DoorState::Open, DoorState::Open};
   std::array<std::shared_ptr<Session>, 2> sessions;
   std::array<ApplicationId, 2> applications{};
   std::shared_ptr<DeviceMemory> counts;
@@ -161,11 +193,12 @@ class SpreadJobs : public OnStandIn {
 };
 
 TEST_F(SpreadJobs, EveryBlockRunsOnceOnOneOfTheDevices) {
-  doors[0] = false;
-  const auto job = submit({0, 1}, 2'000'000);
+  doors[0] = DoorState::Closed;
+  doors[1] = DoorState::OneBlock;
+  const auto job = submit({0, 1}, 20'000'000);
   wait_for_first_block_on(1);
-  open(0);
-  wait_for_first_block_on(0);
+  set_door(0, DoorState::Open);
+  set_door(1, DoorState::Closed);
   EXPECT_TRUE(job->wait(patience));
   EXPECT_THAT(times_run(), Each(1));
   const std::int64_t on_first = blocks_on(0);
@@ -177,8 +210,8 @@ TEST_F(SpreadJobs, EveryBlockRunsOnceOnOneOfTheDevices) {
 
 TEST_F(SpreadJobs, OneDeviceDoesAllWhereThePolicyOfTheOtherHoldsItsPart) {
   for (const std::size_t held : {1u, 0u}) {
-    doors[held] = false;
-    doors[1 - held] = true;
+    doors[held] = DoorState::Closed;
+    doors[1 - held] = DoorState::Open;
     EXPECT_TRUE(submit({0, 1}, 1000)->wait(patience));
   }
   EXPECT_THAT(times_run(), Each(2));
@@ -193,16 +226,18 @@ TEST_F(SpreadJobs, LaunchOnTheOtherDeviceAloneIsEmptyOnItsOwn) {
 }
 
 TEST_F(SpreadJobs, RandomMovesLeaveNoBlockOutAndRunNoneTwice) {
+  constexpr int most_moves = 200;  // of one job, which might otherwise never be anywhere for long enough
   std::mt19937_64 random(1);
   int moves = 0;
   int launches = 0;
-  while (moves < 200) {
+  while (moves < most_moves) {
     const auto job = submit({random() % 2}, 50'000);
     ++launches;
     const std::array<std::vector<std::size_t>, 3> choices{{{0}, {1}, {0, 1}}};
-    while (!job->wait(Duration(static_cast<std::int64_t>(random() % 500'000)))) {
+    for (int own = 0; own < most_moves && !job->wait(Duration(static_cast<std::int64_t>(random() % 500'000))); ++own) {
       moves += job->move(choices[random() % 3]) ? 1 : 0;
     }
+    ASSERT_TRUE(job->wait(patience));
     EXPECT_FALSE(job->move({0}));
   }
   EXPECT_THAT(times_run(), Each(launches));
@@ -220,8 +255,7 @@ TEST_F(SpreadJobs, LaterLaunchMayWaitForTheEndOnAllDevices) {
 }
 
 TEST_F(SpreadJobs, WithdrawnApplicationCancelsItAndDisturbsNoOther) {
-  const auto job = submit({0, 1}, 20'000'000);
-  EXPECT_FALSE(job->wait(5ms));
+  const auto job = submit_slow();
   for (std::size_t device = 0; device < 2; ++device) sessions[device]->withdraw(applications[device]);
   EXPECT_THROW(job->wait(patience), Cancelled);
   for (std::size_t device = 0; device < 2; ++device) {
@@ -233,8 +267,7 @@ TEST_F(SpreadJobs, WithdrawnApplicationCancelsItAndDisturbsNoOther) {
 }
 
 TEST_F(SpreadJobs, WithdrawnBeforeItsTurnItIsCancelled) {
-  doors[0] = false;
-  const auto first = submit({0}, 1000);
+  const auto first = submit({0}, 1000, true);
   const auto second = submit({0, 1}, 1000);
   sessions[0]->withdraw(applications[0]);
   EXPECT_THROW(second->wait(patience), Cancelled);
@@ -242,13 +275,59 @@ TEST_F(SpreadJobs, WithdrawnBeforeItsTurnItIsCancelled) {
 }
 
 TEST_F(SpreadJobs, ClosedSessionFailsItAndTheOtherGoesOn) {
-  const auto job = submit({0, 1}, 20'000'000);
-  EXPECT_FALSE(job->wait(5ms));
+  const auto job = submit_slow();
   sessions[1]->close();
   EXPECT_THROW(job->wait(patience), DeviceError);
   EXPECT_TRUE(sessions[0]->wait_for_all(patience));
   EXPECT_TRUE(submit({0}, 1000)->wait(patience));
   EXPECT_THROW(submit({0, 1}, 1000)->wait(patience), std::exception);
+}
+
+TEST_F(SpreadJobs, PoliciesThatHoldAllPartsForGoodAreAtFault) {
+  doors[0] = doors[1] = DoorState::Closed;
+  const auto job = submit({0, 1}, 1000);
+  EXPECT_THROW(job->wait(patience), PolicyError);
+  EXPECT_NE(sessions[0]->failure() == nullptr, sessions[1]->failure() == nullptr);  // the other goes on
+}
+
+TEST_F(SpreadJobs, PolicyThatHoldsTheOnlyPartForGoodIsAtFault) {
+  doors[1] = DoorState::Closed;
+  EXPECT_THROW(submit({1}, 1000)->wait(patience), PolicyError);
+  EXPECT_EQ(sessions[0]->failure(), nullptr);
+}
+
+TEST_F(SpreadJobs, PartThatIsLeftOnItsOwnIsHeldForGood) {
+  doors[0] = DoorState::Closed;
+  doors[1] = DoorState::OneBlock;
+  const auto job = submit({0, 1}, 20'000'000);
+  wait_for_first_block_on(1);
+  EXPECT_TRUE(job->move({0}));
+  EXPECT_THROW(job->wait(patience), PolicyError);
+  EXPECT_EQ(sessions[1]->failure(), nullptr);
+}
+
+TEST_F(SpreadJobs, PolicySeesTheBlocksThatAreLeftForItsDevice) {
+  std::atomic<std::int64_t> unfinished = -1;
+  const auto looks = [&](const std::shared_ptr<const void>&) { return std::make_unique<Looks>(unfinished); };
+  sessions[0]->set_policy(looks);
+  doors[1] = DoorState::OneBlock;
+  const auto job = submit({1}, 5'000'000);
+  while (!job->wait(1ms) && sessions[1]->status().applications.at(0).done < static_cast<std::int64_t>(blocks) / 2) {
+  }
+  unfinished = -1;
+  EXPECT_TRUE(job->move({0, 1}));
+  EXPECT_TRUE(job->wait(patience));
+  EXPECT_GE(unfinished, 0);
+  EXPECT_LE(unfinished, static_cast<std::int64_t>(blocks) / 2);
+}
+
+TEST_F(SpreadJobs, DeviceThatItLeavesCanBeWaitedFor) {
+  const auto job = submit_slow();
+  EXPECT_FALSE(job->wait_for_leave(1, Duration{}));
+  EXPECT_TRUE(job->move({0}));
+  EXPECT_THAT(job->devices(), testing::ElementsAre(0u));
+  EXPECT_TRUE(job->wait_for_leave(1, patience));
+  EXPECT_TRUE(job->wait(patience));
 }
 
 TEST_F(SpreadJobs, DeviceIsNoPeerOfItself) { EXPECT_THROW(let_access(*context, *context), InvalidInput); }

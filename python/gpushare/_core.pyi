@@ -691,10 +691,13 @@ class EventKind:
       DEADLINE_REACHED
 
       PRIORITY_CHANGED
+
+      BLOCKS_EXPECTED
     """
 
     APPLICATION_ARRIVED: typing.ClassVar[EventKind]
     APPLICATION_ENDED: typing.ClassVar[EventKind]
+    BLOCKS_EXPECTED: typing.ClassVar[EventKind]
     BLOCK_ENDED: typing.ClassVar[EventKind]
     BLOCK_STARTED: typing.ClassVar[EventKind]
     COPY_ENDED: typing.ClassVar[EventKind]
@@ -1769,6 +1772,10 @@ class SpreadJob:
         """
         What it is on a device: a launch of this application there.
         """
+    def devices(self) -> list[int]:
+        """
+        Those on which its blocks run, or will with its turn.
+        """
     def has_place(self, device: typing.SupportsInt | typing.SupportsIndex) -> bool: ...
     def move(self, devices: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> bool:
         """
@@ -1790,6 +1797,12 @@ class SpreadJob:
     def wait(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
         """
         Has it ended within this time?
+        """
+    def wait_for_leave(
+        self, device: typing.SupportsInt | typing.SupportsIndex, timeout_s: typing.SupportsFloat | typing.SupportsIndex
+    ) -> bool:
+        """
+        Has what was submitted of it to the device ended within this time?
         """
 
 class HeldJobs:

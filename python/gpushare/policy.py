@@ -61,6 +61,7 @@ WANTED = (
     EventKind.LAUNCH_ENDED,
     EventKind.DEADLINE_REACHED,
     EventKind.PRIORITY_CHANGED,
+    EventKind.BLOCKS_EXPECTED,
 )
 
 
@@ -130,7 +131,8 @@ class Policy:
     def wants(self, event: Event) -> bool:
         """Whether a new plan is needed after this event.
 
-        By default when a launch arrives or ends, ``wake_at_ns`` is due, or a priority changes.
+        By default when a launch arrives or ends, ``wake_at_ns`` is due, a priority changes, or other devices run more
+        or fewer blocks of a launch than was expected.
         """
         return event.kind in WANTED
 

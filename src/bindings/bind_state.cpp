@@ -20,7 +20,8 @@ void bind_event(py::module_& module) {
       .value("COPY_ENDED", EventKind::CopyEnded)
       .value("APPLICATION_ENDED", EventKind::ApplicationEnded)
       .value("DEADLINE_REACHED", EventKind::DeadlineReached)
-      .value("PRIORITY_CHANGED", EventKind::PriorityChanged);
+      .value("PRIORITY_CHANGED", EventKind::PriorityChanged)
+      .value("BLOCKS_EXPECTED", EventKind::BlocksExpected);
 
   py::class_<Event>(module, "Event", "Something that happened on the device.")
       .def_readonly("kind", &Event::kind)

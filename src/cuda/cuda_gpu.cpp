@@ -35,6 +35,12 @@ Time CudaGpu::now() const { return events_.advance_to(clock_.elapsed()); }
 
 bool CudaGpu::is_idle() const { return has_nothing_to_do() && !launches_.waits_for_devices(); }
 
+bool CudaGpu::waits_in_vain() {
+  if (has_nothing_to_do()) return launches_.waits_in_vain();
+  launches_.goes_on();
+  return false;
+}
+
 bool CudaGpu::has_nothing_to_do() const {
   return events_.empty() && to_device_.empty() && to_host_.empty() && launches_.is_idle(clock_.elapsed());
 }
@@ -77,7 +83,7 @@ std::optional<gpushare::Event> CudaGpu::next_event_in_use(std::optional<Time> de
     }
     if (wakes_.take()) return std::nullopt;
     if (!events_.empty() || !has_nothing_to_do()) continue;
-    if (!deadline && !launches_.waits_for_devices()) return std::nullopt;
+    if (!deadline && !launches_.is_known_to_wait()) return std::nullopt;
     launches_.leave_use();
     sleep_until(deadline.value_or(time + heartbeat_interval));
   }

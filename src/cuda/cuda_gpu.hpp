@@ -37,6 +37,8 @@ class CudaGpu final : public LiveGpu {
 
   Time now() const override;
   bool is_idle() const override;
+  bool waits_in_vain() override;
+  void goes_on() override { launches_.goes_on(); }
   void wake() override { wakes_.wake(); }
 
   /// Called some times a second while a run waits; an exception from it ends the run.

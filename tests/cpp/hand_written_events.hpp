@@ -53,6 +53,13 @@ class HandWrittenRun {
     start_block(launch, sm, started);
     end_block(launch, sm, started, at);
   }
+  void expect_blocks(int launch, std::int64_t blocks, std::int64_t at) {
+    happen({.block = blocks,
+            .application = static_cast<ApplicationId>(launch),
+            .operation = id(launch),
+            .kind = EventKind::BlocksExpected},
+           at);
+  }
   void end_launch(int launch, std::int64_t at) {
     happen({.application = static_cast<ApplicationId>(launch), .operation = id(launch), .kind = EventKind::LaunchEnded},
            at);

@@ -73,6 +73,21 @@ class Door : public Policy {
   const std::atomic<DoorState>& state_;
 };
 
+/// Every launch gets all; remembers how many blocks the last one had left at the last decision.
+class Looks : public Policy {
+ public:
+  explicit Looks(std::atomic<std::int64_t>& unfinished) : unfinished_(unfinished) {}
+  Plan decide(const State& state) const override {
+    Plan plan;
+    for (const RunningLaunch& launch : state.running()) plan.shares.push_back(full_share(launch));
+    unfinished_ = state.running().back().unfinished();
+    return plan;
+  }
+
+ private:
+  std::atomic<std::int64_t>& unfinished_;
+};
+
 class SpreadJobs : public OnStandIn {
  protected:
   static constexpr unsigned blocks = 300;
@@ -141,12 +156,12 @@ class SpreadJobs : public OnStandIn {
             }};
   }
 
-  std::shared_ptr<SpreadJob> submit(std::vector<std::size_t> devices, std::uint64_t takes) {
+  std::shared_ptr<SpreadJob> submit(std::vector<std::size_t> devices, std::uint64_t takes, bool is_held = false) {
     auto counter = std::make_shared<DeviceMemory>(array(std::vector{0}));
     const CUdeviceptr address = counter->get();
     auto job = std::make_shared<SpreadJob>(blocks, address, std::move(counter));
     for (std::size_t device = 0; device < 2; ++device) job->add_place(device, place(device, takes));
-    job->submit(0, place(0, takes), std::move(devices), false);
+    job->submit(0, place(0, takes), std::move(devices), is_held);
     return job;
   }
 
@@ -182,8 +197,8 @@ TEST_F(SpreadJobs, EveryBlockRunsOnceOnOneOfTheDevices) {
   doors[1] = DoorState::OneBlock;
   const auto job = submit({0, 1}, 20'000'000);
   wait_for_first_block_on(1);
-  set_door(1, DoorState::Closed);
   set_door(0, DoorState::Open);
+  set_door(1, DoorState::Closed);
   EXPECT_TRUE(job->wait(patience));
   EXPECT_THAT(times_run(), Each(1));
   const std::int64_t on_first = blocks_on(0);
@@ -252,8 +267,7 @@ TEST_F(SpreadJobs, WithdrawnApplicationCancelsItAndDisturbsNoOther) {
 }
 
 TEST_F(SpreadJobs, WithdrawnBeforeItsTurnItIsCancelled) {
-  doors[0] = DoorState::Closed;
-  const auto first = submit({0}, 1000);
+  const auto first = submit({0}, 1000, true);
   const auto second = submit({0, 1}, 1000);
   sessions[0]->withdraw(applications[0]);
   EXPECT_THROW(second->wait(patience), Cancelled);
@@ -267,6 +281,53 @@ TEST_F(SpreadJobs, ClosedSessionFailsItAndTheOtherGoesOn) {
   EXPECT_TRUE(sessions[0]->wait_for_all(patience));
   EXPECT_TRUE(submit({0}, 1000)->wait(patience));
   EXPECT_THROW(submit({0, 1}, 1000)->wait(patience), std::exception);
+}
+
+TEST_F(SpreadJobs, PoliciesThatHoldAllPartsForGoodAreAtFault) {
+  doors[0] = doors[1] = DoorState::Closed;
+  const auto job = submit({0, 1}, 1000);
+  EXPECT_THROW(job->wait(patience), PolicyError);
+  EXPECT_NE(sessions[0]->failure() == nullptr, sessions[1]->failure() == nullptr);  // the other goes on
+}
+
+TEST_F(SpreadJobs, PolicyThatHoldsTheOnlyPartForGoodIsAtFault) {
+  doors[1] = DoorState::Closed;
+  EXPECT_THROW(submit({1}, 1000)->wait(patience), PolicyError);
+  EXPECT_EQ(sessions[0]->failure(), nullptr);
+}
+
+TEST_F(SpreadJobs, PartThatIsLeftOnItsOwnIsHeldForGood) {
+  doors[0] = DoorState::Closed;
+  doors[1] = DoorState::OneBlock;
+  const auto job = submit({0, 1}, 20'000'000);
+  wait_for_first_block_on(1);
+  EXPECT_TRUE(job->move({0}));
+  EXPECT_THROW(job->wait(patience), PolicyError);
+  EXPECT_EQ(sessions[1]->failure(), nullptr);
+}
+
+TEST_F(SpreadJobs, PolicySeesTheBlocksThatAreLeftForItsDevice) {
+  std::atomic<std::int64_t> unfinished = -1;
+  const auto looks = [&](const std::shared_ptr<const void>&) { return std::make_unique<Looks>(unfinished); };
+  sessions[0]->set_policy(looks);
+  doors[1] = DoorState::OneBlock;
+  const auto job = submit({1}, 5'000'000);
+  while (!job->wait(1ms) && sessions[1]->status().applications.at(0).done < static_cast<std::int64_t>(blocks) / 2) {
+  }
+  unfinished = -1;
+  EXPECT_TRUE(job->move({0, 1}));
+  EXPECT_TRUE(job->wait(patience));
+  EXPECT_GE(unfinished, 0);
+  EXPECT_LE(unfinished, static_cast<std::int64_t>(blocks) / 2);
+}
+
+TEST_F(SpreadJobs, DeviceThatItLeavesCanBeWaitedFor) {
+  const auto job = submit_slow();
+  EXPECT_FALSE(job->wait_for_leave(1, Duration{}));
+  EXPECT_TRUE(job->move({0}));
+  EXPECT_THAT(job->devices(), testing::ElementsAre(0u));
+  EXPECT_TRUE(job->wait_for_leave(1, patience));
+  EXPECT_TRUE(job->wait(patience));
 }
 
 TEST_F(SpreadJobs, DeviceIsNoPeerOfItself) { EXPECT_THROW(let_access(*context, *context), InvalidInput); }

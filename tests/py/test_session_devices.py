@@ -3,7 +3,7 @@
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -338,3 +338,65 @@ def test_an_ordering_is_on_each_device():
         for name in "ab":
             submit(session.application(name)).result(PATIENCE_S)
         assert session.finish().policy == "cumas:objective=turnaround+fifo"
+
+
+def test_nothing_new_is_placed_on_a_vacated_device():
+    with gs.Session(DEVICES, "fifo", place="first-fit") as session:
+        early = session.application("early")
+        submit(early).result(PATIENCE_S)
+        pinned = session.application("pinned", device=0)
+        assert session.vacate(0, timeout=PATIENCE_S) == 0
+        for name in "ab":
+            submit(session.application(name)).result(PATIENCE_S)
+        submit(early).result(PATIENCE_S)  # it stays where its arrays are
+        for act in (lambda: submit(pinned), lambda: session.application("late", device=0)):
+            with raises_naming(gs.InvalidInput, "device 0", "vacated", "session.restore(0)"):
+                act()
+        session.restore(0)
+        submit(session.application("c")).result(PATIENCE_S)
+        submit(pinned).result(PATIENCE_S)
+        run = session.finish()
+    placed = run.launches().groupby("application")["device"].unique()
+    assert {name: list(devices) for name, devices in placed.items()} == {
+        "early": [0],
+        "a": [1],
+        "b": [1],
+        "c": [0],
+        "pinned": [0],
+    }
+
+
+def test_predictions_for_a_vacated_device_do_not_count():
+    with gs.Session("sim:h100*3", "even", place="predicted", keeps_record=False) as session:
+        session.vacate(1)
+        applications = [session.application(name) for name in "abcd"]
+        for each, name in zip(applications, ("triad", "matrix_product", "triad", "matrix_product"), strict=True):
+            each.submit(gs.Launch.of_suite(name)).result(PATIENCE_S)
+        assert {each.device for each in applications} == {0, 2}
+
+
+def test_jobs_that_are_left_on_a_vacated_device_are_counted_and_waited_for(session):
+    alice, bob = (session.application(name) for name in ("alice", "bob"))
+    gate = Future()
+    jobs = [alice.submit(kernel(), grid=1, block=192, after=gate), submit(alice), submit(bob)]
+    assert session.vacate(0) == 2
+    assert session.vacate(0, timeout=0.01) == 2
+    gate.set_result(None)
+    assert session.vacate(0, timeout=PATIENCE_S) == 0
+    assert [each.done() for each in jobs[:2]] == [True, True]
+
+
+def test_the_last_device_and_unknown_ones_are_not_vacated(session):
+    with raises_naming(gs.InvalidInput, "device", 2, "0..1"):
+        session.vacate(2)
+    with raises_naming(gs.InvalidInput, "device", "'x'"):
+        session.restore("x")
+    with raises_naming(gs.InvalidInput, "timeout", -1):
+        session.vacate(1, timeout=-1)
+    session.vacate(1)
+    with raises_naming(gs.InvalidInput, "device 0", "last", "session.restore(1)"):
+        session.vacate(0)
+    session.restore(1)
+    session.vacate(0)
+    with gs.Session("sim:gtx480", "fifo") as other, raises_naming(gs.InvalidInput, "one device"):
+        other.vacate(0)

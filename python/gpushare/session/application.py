@@ -20,8 +20,9 @@ from gpushare.model.service_level import Terms
 from gpushare.model.workload import PRIORITIES, Application
 from gpushare.policy import Policy
 from gpushare.session.dependencies import NOTHING
+from gpushare.session.devices_in_use import Devices
 from gpushare.session.job import Job
-from gpushare.session.spread import Devices, SpreadJob
+from gpushare.session.spread import SpreadJob
 from gpushare.session.submission_forms import launched
 
 if TYPE_CHECKING:
@@ -182,8 +183,9 @@ class SessionApplication:
                 a stream or a recorded event of PyTorch or CuPy, or any object with ``__cuda_stream__``. Or a list of
                 these. Of a stream, the work that is in it now. Later launches of the application wait as well. Where
                 one of these fails, the job is cancelled.
-            spread: True: its blocks run on all GPUs of the session at a time; or the numbers of those on which they
-                begin to. The job then is a :class:`gpushare.session.spread.SpreadJob`, which can be moved.
+            spread: True: its blocks run on all GPUs of the session at a time that are not vacated; or the numbers of
+                those on which they begin to. The job then is a :class:`gpushare.session.spread.SpreadJob`, which can be
+                moved.
 
         Raises:
             InvalidInput: an argument, the grid or the block is not valid; the message names it. Or the first launch

@@ -123,6 +123,10 @@ class LaunchFuture(Future[None]):
         """Whether it has ended within this time, successfully or not."""
         raise NotImplementedError
 
+    def _leaves(self, device: int, seconds: float) -> bool:
+        """Whether nothing of it is left on the device of this number within this time."""
+        raise NotImplementedError
+
     def _failure(self) -> Exception | None:
         """The exception of a job that has ended, None after success."""
         raise NotImplementedError
@@ -172,6 +176,9 @@ class Job(LaunchFuture):
             self._held = None
         return ended
 
+    def _leaves(self, device: int, seconds: float) -> bool:
+        return self._part.number != device or self._wait(seconds)
+
     def _failure(self) -> Exception | None:
         return self._error
 
@@ -190,6 +197,12 @@ class UnfinishedJobs:
         self._jobs: list[LaunchFuture] = []
         self._look_at = LEAST_KEPT
         self._lock = threading.Lock()
+
+    @property
+    def jobs(self) -> list[LaunchFuture]:
+        """They, and some that have ended."""
+        with self._lock:
+            return list(self._jobs)
 
     def add(self, job: LaunchFuture) -> None:
         """Adds a submitted job."""

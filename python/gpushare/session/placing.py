@@ -17,6 +17,7 @@ from gpushare.session.placed_memory import PlacedAllocator, PlacedMemory, placed
 if TYPE_CHECKING:
     from gpushare.session.application import SessionApplication
     from gpushare.session.devices import SessionDevices, SessionPart
+    from gpushare.session.devices_in_use import DevicesInUse
     from gpushare.session.submission_forms import Launched
 
 
@@ -47,11 +48,13 @@ class Placing:
 
     Args:
         devices: of the session; several.
+        in_use: those that applications may be placed on.
         place: the name of the placement.
     """
 
-    def __init__(self, devices: SessionDevices, place: str) -> None:
+    def __init__(self, devices: SessionDevices, in_use: DevicesInUse, place: str) -> None:
         self._devices = devices
+        self._in_use = in_use
         self._place = place
         self._present: list[SessionApplication] = []
         self._lock = threading.RLock()
@@ -117,6 +120,8 @@ class Placing:
         launch: Launched | None,
     ) -> None:
         where = self._bound_to(application, [*others, *(memory.part for memory in memories)])
+        if where is not None:
+            self._in_use.require(f"application {application.name!r} or its arrays", [where.number])
         first = self._devices.first_launches(launch, where)
         added = {each: each.count for each in memories if each.part is None}
         application._part = where or self._decided(application, sum(added.values()), first)
@@ -138,14 +143,21 @@ class Placing:
     def _decided(
         self, application: SessionApplication, added_bytes: int, first: list[_core.Launch | None]
     ) -> SessionPart:
+        among = self._in_use.numbers
         present: list[tuple[str, int, int | None, list[_core.Launch | None]]] = [
-            (each.name, each._needs.bytes, each._part.number, each._needs.first)
+            (each.name, each._needs.bytes, among.index(each._part.number), _on(among, each._needs.first))
             for each in self._present
-            if not each._cancelled and each._part is not None
+            if not each._cancelled and each._part is not None and each._part.number in among
         ]
-        own = (application.name, max(application._needs.bytes, added_bytes), None, first)
-        devices = _core.place_applications(self._devices.descriptions, [*present, own], self._place)
-        return self._devices.parts[devices[-1]]
+        own = (application.name, max(application._needs.bytes, added_bytes), None, _on(among, first))
+        devices = [self._devices.descriptions[each] for each in among]
+        placed = _core.place_applications(devices, [*present, own], self._place)
+        return self._devices.parts[among[placed[-1]]]
+
+
+def _on(among: list[int], first: list[_core.Launch | None]) -> list[_core.Launch | None]:
+    """A first launch on these devices; nothing where it is not known."""
+    return [first[each] for each in among] if first else []
 
 
 def _elsewhere(application: SessionApplication, part: SessionPart, other: SessionPart) -> str:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,12 +29,13 @@ from gpushare.session.api import FINISH_TIMEOUT_S, FINISHED, SessionApi, Unopene
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
 from gpushare.session.dependencies import NOTHING, require_own_streams, things_in
 from gpushare.session.devices import SessionDevices
+from gpushare.session.devices_in_use import Devices, DevicesInUse
 from gpushare.session.fork_safety import ends_here
-from gpushare.session.job import Job, UnfinishedJobs
+from gpushare.session.job import LONGEST_WAIT_S, Job, UnfinishedJobs
 from gpushare.session.placed_memory import on_part
 from gpushare.session.placing import Needs, Placing
 from gpushare.session.session_as_run import begun_work, decided_by
-from gpushare.session.spread import Devices, SpreadJob, SpreadLaunch
+from gpushare.session.spread import SpreadJob, SpreadLaunch
 from gpushare.session.submission_forms import Launched
 
 if TYPE_CHECKING:
@@ -117,7 +120,8 @@ class Session(SessionApi):
     def _open(self) -> None:
         names, speed = self._chosen
         devices = SessionDevices(names, speed, self._first_policy, self._ordering, keeps_record=self._keeps_record)
-        self._placing = Placing(devices, self._place) if devices.are_several else None
+        self._in_use = DevicesInUse(len(names))
+        self._placing = Placing(devices, self._in_use, self._place) if devices.are_several else None
         self._devices = devices
         ends_here(self)
 
@@ -177,12 +181,12 @@ class Session(SessionApi):
         """What an application says of itself.
 
         Raises:
-            InvalidInput: there is no such device, or none with so much memory.
+            InvalidInput: there is no such device, it has been vacated, or none has so much memory.
         """
         devices = self._devices.descriptions
         subject = f"application {name!r}"
         if device is not None:
-            whole(f"{subject}: device", device, 0, len(devices) - 1)
+            self._in_use.require(subject, [whole(f"{subject}: device", device, 0, len(devices) - 1)])
         if memory_bytes is not None:
             whole(f"{subject}: memory_bytes", memory_bytes, 0, MOST_BYTES)
             among = devices if device is None else [devices[device]]
@@ -259,6 +263,61 @@ class Session(SessionApi):
     def history(self, seconds: float) -> SessionPast:
         """Launches, quotas and SMs of the last seconds, for a session that stores no record."""
         return self._devices.history(round(number("seconds", seconds, 0, 1e6) * 1e9))
+
+    def vacate(self, device: int, timeout: float = 0) -> int:
+        """Empties one of several devices, for other work: nothing new is placed there before :meth:`restore`.
+
+        Spread jobs leave it for the others of theirs, or, where they had no other, for all of the session that can run
+        them. Other jobs end there, and so do later ones of applications that have their arrays there. To name the
+        device meanwhile, as in ``spread=[1]`` or ``application(device=1)``, is an error. May be called again.
+
+        Args:
+            device: its number.
+            timeout: how long to wait for its jobs, in seconds.
+
+        Returns:
+            How many jobs have not ended there, those that wait for their turn included; 0: it is empty.
+
+        Raises:
+            InvalidInput: there is no such device, or all others are vacated; or the timeout is no valid number.
+
+        >>> import gpushare as gs
+        >>> with gs.Session("sim:h100*2", "fifo") as session:
+        ...     left = session.vacate(0, timeout=60)
+        ...     alice = session.application("alice")
+        ...     alice.submit(gs.KernelModel("model", threads=128, latency_ns=1000), 4).result()
+        >>> left, alice.device
+        (0, 1)
+        """
+        self._require_open()
+        timeout = number("timeout", timeout, 0, LONGEST_WAIT_S)
+        with self._lock:
+            self._require_open()
+            self._in_use.vacate(device)
+        for each in self._jobs.jobs:
+            if isinstance(each, SpreadJob):
+                with suppress(_core.Cancelled, InvalidInput):  # it goes by itself, or cannot go elsewhere
+                    each.leave(device)
+        end = time.monotonic() + timeout
+        while True:
+            there = [each for each in self._jobs.jobs if not each._leaves(device, 0)]
+            left = end - time.monotonic()
+            if not there or left <= 0:
+                return len(there)
+            there[0]._leaves(device, left)
+
+    def restore(self, device: int) -> None:
+        """Makes a vacated device one like the others again. Nothing returns to it by itself.
+
+        Args:
+            device: its number.
+
+        Raises:
+            InvalidInput: there is no such device.
+        """
+        self._require_open()
+        with self._lock:
+            self._in_use.restore(device)
 
     def finish(self, timeout: float = FINISH_TIMEOUT_S) -> Run:
         """Waits for all jobs and ends the session.
@@ -342,6 +401,9 @@ class Session(SessionApi):
         self._require_open()
         things = things_in(after, self._devices.parts[0].on.gpu) if after is not NOTHING else []
         kernel, grid, block, args, shared_bytes = launch
+        chosen: list[int] = []
+        if spread is not False:
+            chosen = self._in_use.chosen(f"launch of {application.name!r}", spread)
         part = self._part_for(application, args, launch)
         if things:
             require_own_streams(after, part.on.ordinal)
@@ -350,13 +412,14 @@ class Session(SessionApi):
             submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         else:
             spreads = SpreadLaunch(application, launch, self._devices.parts, keeps=self._measure_alone)
-            devices = spreads.numbers(spread)
+            spreads.prepare(chosen)
             submitted = spreads.submitted[part.number]
         # Whatever the job waits for must exist as long as the driver may be asked about it.
         held = (args, after)
         job: Job | SpreadJob
         with self._lock:
             require(not self._finished, FINISHED)
+            devices = self._in_use.still(f"launch of {application.name!r}", chosen, spread) if chosen else []
             number = application._register(part.core, submitted.core)
             if application._last_spread is not None:
                 things = [*things, *application._last_spread.as_things()]
@@ -372,7 +435,7 @@ class Session(SessionApi):
                 if things:
                     application._held[job_number] = len(application._launches)
                 application._launches.append(submitted)
-        self._jobs.add(job)
+            self._jobs.add(job)
         if things:
             part.dependencies.hold(job_number, things)
         return job

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.backends.base import Submitted
-from gpushare.checks import require, whole
 from gpushare.session.dependencies import Dependencies, Thing
+from gpushare.session.devices_in_use import Devices
 from gpushare.session.job import LONGEST_WAIT_S, LaunchFuture
 from gpushare.session.placed_memory import placed_memory
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from gpushare.session.application import SessionApplication
     from gpushare.session.devices import SessionPart
     from gpushare.session.submission_forms import Launched
-
-Devices = bool | int | Sequence[int]
-"""All devices of a session, or the numbers of some."""
 
 
 class SpreadLaunch:
@@ -51,29 +49,29 @@ class SpreadLaunch:
         assert self.application._part is not None
         return self.application._part
 
-    def numbers(self, devices: Devices) -> list[int]:
-        """The numbers of the devices, all of which can run it.
+    def prepare(self, numbers: Sequence[int]) -> None:
+        """Makes it ready for its home and these devices.
 
         Raises:
-            InvalidInput: there is no such device, or one is named twice; or something of the launch does not suit it.
+            InvalidInput: one of them cannot run it.
         """
-        subject, count = f"launch of {self.name}", len(self._parts)
-        require(count > 1, f"{subject}: the session has one device: open it on several, as 'cuda:0,cuda:1'")
-        is_list = isinstance(devices, Sequence) and not isinstance(devices, str)
-        listed: Any = devices if is_list else [devices]
-        given = range(count) if devices is True else listed
-        numbers = [whole(f"{subject}: device", each, 0, count - 1) for each in given]
-        require(len(numbers) > 0, f"{subject}: name at least one device")
-        require(len(set(numbers)) == len(numbers), f"{subject}: names a device twice: {numbers}")
         for each in (self.home.number, *numbers):
             self._prepare(self._parts[each])
-        return numbers
+
+    def able(self, numbers: Sequence[int]) -> list[int]:
+        """Those of the devices that can run it, for which it is ready then."""
+        able = []
+        for each in numbers:
+            with suppress(InvalidInput):
+                self._prepare(self._parts[each])
+                able.append(each)
+        return able
 
     def _prepare(self, part: SessionPart) -> None:
         if part.number in self.submitted:
             return
         kernel, grid, block, args, shared_bytes = self._launch
-        made = part.on.spread_launch(kernel, grid, block, shared_bytes, args, keeps=self._keeps)
+        made = part.on.spread_launch(kernel, grid, block, shared_bytes, args, keeps=self._keeps and part is self.home)
         for position, each in enumerate(args):
             _require_reachable(f"launch of {self.name}: argument {position}", each)
         if part is not self.home:
@@ -115,29 +113,55 @@ class SpreadJob(LaunchFuture):
         """Application and kernel, for messages."""
         return self._name
 
+    @property
+    def devices(self) -> tuple[int, ...]:
+        """The numbers of the devices on which its blocks run, or will with its turn; where it has ended, ran last."""
+        return tuple(self.core.devices())
+
     def move(self, devices: Devices) -> bool:
         """Its blocks run on these devices from now on: on others none begins, and those that run end there.
 
         Args:
-            devices: their numbers in the session, or one; True: all.
+            devices: their numbers in the session, or one; True: all that are not vacated.
 
         Returns:
             False if it has ended.
 
         Raises:
-            InvalidInput: there is no such device, one is named twice, or one cannot run it; it goes on where it is.
+            InvalidInput: there is no such device, one is named twice, has been vacated, or cannot run it; it goes on
+                where it is.
             Cancelled: its application has been cancelled.
             DeviceError: the session has failed.
         """
         launch = self._spread
         if launch is None or self._wait(0):
             return False
-        numbers = launch.numbers(devices)
+        subject, in_use = f"launch of {launch.name}", self._session._in_use
+        chosen = in_use.chosen(subject, devices)
+        launch.prepare(chosen)
         with self._session._lock:
             self._session._require_open()
-            for each in numbers:
-                if not self.core.has_place(each):
-                    launch.add_place(self.core, each)
+            return self._go_to(launch, in_use.still(subject, chosen, devices))
+
+    def leave(self, number: int) -> None:
+        """It goes from a device that has been vacated to its others, or to all others in use that can run it.
+
+        Where there is none, or it has ended, nothing happens.
+        """
+        launch, in_use = self._spread, self._session._in_use
+        if launch is None or self._wait(0) or number not in self.devices:
+            return
+        others = launch.able(in_use.numbers) if len(self.devices) == 1 else []
+        with self._session._lock:
+            left = [each for each in self.devices if each in in_use] or [each for each in others if each in in_use]
+            if left:
+                self._go_to(launch, left)
+
+    def _go_to(self, launch: SpreadLaunch, numbers: list[int]) -> bool:
+        """Moves it, with the session's lock."""
+        for each in numbers:
+            if not self.core.has_place(each):
+                launch.add_place(self.core, each)
         return self.core.move(numbers)
 
     def submit(self, number: int, devices: list[int], *, is_held: bool) -> int:
@@ -163,6 +187,9 @@ class SpreadJob(LaunchFuture):
         while not self._wait(LONGEST_WAIT_S):
             pass
         self._settle()
+
+    def _leaves(self, device: int, seconds: float) -> bool:
+        return self._wait(0) or self.core.wait_for_leave(device, seconds)
 
     def _wait(self, seconds: float) -> bool:
         if self._error is not None or self._held is None:

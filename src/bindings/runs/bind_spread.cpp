@@ -46,6 +46,10 @@ void add_place(SpreadJob& job, std::size_t device, const std::shared_ptr<Session
   job.add_place(device, std::move(place));
 }
 
+bool wait_for_leave(const SpreadJob& job, std::size_t device, double timeout_s) {
+  return wait_in_pieces(timeout_s, [&](Duration piece) { return job.wait_for_leave(device, piece); });
+}
+
 bool wait_for_spread(const SpreadJob& job, double timeout_s) {
   return wait_in_pieces(timeout_s, [&](Duration piece) { return job.wait(piece); });
 }
@@ -73,6 +77,10 @@ void bind_spread(py::module_& module) {
            "number of the job there.")
       .def("move", &SpreadJob::move, py::arg("devices"), py::call_guard<py::gil_scoped_release>(),
            "It runs on these devices from now on; False: it has ended.")
+      .def("devices", &SpreadJob::devices, py::call_guard<py::gil_scoped_release>(),
+           "Those on which its blocks run, or will with its turn.")
+      .def("wait_for_leave", &wait_for_leave, py::arg("device"), py::arg("timeout_s"),
+           "Has what was submitted of it to the device ended within this time?")
       .def("wait", &wait_for_spread, py::arg("timeout_s"), "Has it ended within this time?");
 }
 

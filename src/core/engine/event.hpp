@@ -17,6 +17,7 @@ enum class EventKind : std::uint8_t {
   ApplicationEnded,  ///< its last operation has ended, on this device at least
   DeadlineReached,   ///< the plan's wake_at
   PriorityChanged,   ///< the application's priority is another one from now on
+  BlocksExpected,    ///< so many blocks of a launch are expected to run here, as other devices run the rest
 };
 
 /// A block event stands for one block (as in the simulator) or for a group: polling a real GPU shows how many blocks of
@@ -25,7 +26,7 @@ struct Event {
   Time time{};
   Time started;            ///< of the block or copy that ended; for a group, `time` - the mean duration of its blocks
   std::int64_t block = 0;  ///< index in its grid; for a group, how many of the launch started (ended) before it; for a
-                           ///< change of priority, the new one
+                           ///< change of priority, the new one; of blocks that are expected, their number
   ApplicationId application{};
   OperationId operation{};
   SmId sm{};

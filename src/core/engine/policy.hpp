@@ -38,11 +38,13 @@ class Policy {
   virtual void observe(const Event& /*event*/, const State& /*state*/) {}
 
   /// Called after observe(): is a new plan needed? The default asks for one when a launch arrives or ends, when the
-  /// plan's wake_at is reached, and when a priority changes. Until the next plan the last one holds. Of several events
+  /// plan's wake_at is reached, when a priority changes, and when other devices run more or fewer blocks of a launch
+  /// than was expected. Until the next plan the last one holds. Of several events
   /// that the device knows already (Event::next_is_known), one plan for all comes after the last.
   virtual bool wants(const Event& event) const {
     return event.kind == EventKind::LaunchArrived || event.kind == EventKind::LaunchEnded ||
-           event.kind == EventKind::DeadlineReached || event.kind == EventKind::PriorityChanged;
+           event.kind == EventKind::DeadlineReached || event.kind == EventKind::PriorityChanged ||
+           event.kind == EventKind::BlocksExpected;
   }
 
   /// The plan for this state. Must be a function of the events seen so far and nothing else. Never called when no

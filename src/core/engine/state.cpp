@@ -87,6 +87,11 @@ void State::update(const Event& event) {
       launch.done += event.blocks;
       return;
     }
+    case EventKind::BlocksExpected: {
+      RunningLaunch& launch = at(event.operation);
+      launch.elsewhere = launch.blocks() - event.block;
+      return;
+    }
     case EventKind::LaunchEnded:
       return end(event.operation);
     case EventKind::PriorityChanged:

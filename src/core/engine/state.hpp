@@ -3,6 +3,7 @@
 // ended. State is a fold over events; nothing else changes it, so a recorded trace rebuilds it exactly.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,11 +36,15 @@ struct RunningLaunch {
   int max_residency = 0;  ///< R: blocks per SM when it has the SM to itself
   std::int64_t started = 0;
   std::int64_t done = 0;
+  std::int64_t elsewhere = 0;  ///< blocks that other devices are expected to run, or have run
   std::vector<SmProgress> per_sm;
 
+  /// The blocks of its grid.
   std::int64_t blocks() const { return launch->blocks; }
-  std::int64_t unstarted() const { return launch->blocks - started; }
-  std::int64_t unfinished() const { return launch->blocks - done; }
+  /// Those that are expected to run here.
+  std::int64_t here() const { return std::max(launch->blocks - elsewhere, started); }
+  std::int64_t unstarted() const { return here() - started; }
+  std::int64_t unfinished() const { return here() - done; }
 };
 
 class State {

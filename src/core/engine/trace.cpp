@@ -87,7 +87,7 @@ Event read_event(TraceReader& reader) {
   const std::int64_t kind_and_next = reader.integer();
   event.next_is_known = (kind_and_next & next_is_known) != 0;
   const std::int64_t kind = kind_and_next & ~next_is_known;
-  require(kind >= 0 && kind <= static_cast<std::int64_t>(EventKind::PriorityChanged),
+  require(kind >= 0 && kind <= static_cast<std::int64_t>(EventKind::BlocksExpected),
           "this trace is damaged: it holds an unknown event");
   event.kind = static_cast<EventKind>(kind);
   return event;

@@ -82,6 +82,9 @@ class EventCheck {
         return start_blocks(event);
       case EventKind::BlockEnded:
         return end_blocks(event);
+      case EventKind::BlocksExpected:
+        running(event);
+        return;
       case EventKind::LaunchEnded:
         return end_launch(event);
       default:

@@ -24,7 +24,7 @@ void RememberingDrain::observe(const Event& event, const State& state) {
   }
   if (event.kind == EventKind::BlockEnded) {
     const RunningLaunch& launch = *state.find(event.operation);
-    if (launch.unfinished() == 0) learn(launch, event.time);
+    if (launch.unfinished() == 0 && launch.elsewhere == 0) learn(launch, event.time);
     if (std::ranges::find(reported_, launch.id) == reported_.end()) reported_.push_back(launch.id);
   }
   // Until all reports of a poll are in, they cover some SMs only; a policy may be woken between them.

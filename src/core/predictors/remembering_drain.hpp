@@ -4,8 +4,8 @@
 // It is a factor, by how much of the launch is done, so that it holds at whatever rate the launch runs now.
 //
 // It learns from launches beside which no other launch arrived or ended, since otherwise the remaining time depends on
-// the others; time in which a launch had no block at all does not count. Kernels are known by their names, as
-// everywhere.
+// the others, and not from parts of grids; time in which a launch had no block at all does not count. Kernels are known
+// by their names, as everywhere.
 //
 // Suits: kernels that are launched again and again. Fails: where another part of the grid takes long each time, and
 // after launches whose quotas changed while no launch arrived or ended.
@@ -52,7 +52,7 @@ class RememberingDrain {
   };
 
   static double done(const RunningLaunch& launch) {
-    return static_cast<double>(launch.done) / static_cast<double>(launch.blocks());
+    return static_cast<double>(launch.done) / static_cast<double>(launch.here());
   }
   FollowedLaunch* find(OperationId launch);
   void forecast(const RunningLaunch& launch, FollowedLaunch& launched, Time now);

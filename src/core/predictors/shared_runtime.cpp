@@ -25,7 +25,7 @@ RuntimeEstimate runtime_estimate(const RunningLaunch& launch, const BlockTimeByM
   const double sms = state.sms();
   return {.waited = nanoseconds(state.now() - launch.arrival),
           .blocks_left = static_cast<double>(launch.unfinished()) / sms,
-          .alone_runtime = static_cast<double>(launch.blocks()) / sms * step,
+          .alone_runtime = static_cast<double>(launch.here()) / sms * step,
           .exclusive_step = step,
           .shared_step = times.shared / shared_residency};
 }

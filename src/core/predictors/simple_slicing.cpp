@@ -12,7 +12,7 @@ namespace {
 /// Work left on one SM, in block times. The even split is an estimate: an SM that ran more than its part has none left.
 double steps_left(const RunningLaunch& launch, SmId sm) {
   const auto sms = static_cast<int>(launch.per_sm.size());
-  const std::int64_t left = blocks_per_sm(launch.blocks(), sms) - launch.per_sm[index(sm)].done;
+  const std::int64_t left = blocks_per_sm(launch.here(), sms) - launch.per_sm[index(sm)].done;
   return static_cast<double>(std::max<std::int64_t>(0, left)) / launch.max_residency;
 }
 
@@ -74,8 +74,8 @@ Duration SimpleSlicing::remaining(const RunningLaunch& launch, SmId sm) const {
 
 const SimpleSlicing::Means& SimpleSlicing::means(const RunningLaunch& launch) const {
   std::optional<Means>& known = sampled(launch).means;
-  if (known && known->done == launch.done) return *known;
-  Means& means = known.emplace(Means{.done = launch.done});
+  if (known && known->done == launch.done && known->here == launch.here()) return *known;
+  Means& means = known.emplace(Means{.done = launch.done, .here = launch.here()});
   for (std::size_t sm = 0; sm < launch.per_sm.size(); ++sm) {
     means.block_time += block_time(launch, static_cast<SmId>(sm));
     means.remaining += remaining(launch, static_cast<SmId>(sm));

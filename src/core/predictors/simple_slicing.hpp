@@ -46,6 +46,7 @@ class SimpleSlicing {
   /// Means over the SMs. Policies read these for every launch whenever a block of any launch has set a new time.
   struct Means {
     std::int64_t done = 0;  // blocks of the launch by then
+    std::int64_t here = 0;  // so many of its blocks were expected to run here then
     Duration block_time{};
     Duration remaining{};
   };

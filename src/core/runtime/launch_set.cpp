@@ -34,6 +34,7 @@ void LaunchSet::submit(const Submission& submission, Time now) {
   plan_is_due_ |= queued || std::ranges::find(plan_, submission.id, &Share::launch) != plan_.end();
   launches_.push_back(queued ? std::move(queued) : hardware_.make(submission));
   launches_.back()->submitted(now);
+  launches_.back()->tell_expected(now, events_.seen());  // others may be at work on its grid
 }
 
 // A policy may answer every block of a poll with the same plan. And where a launch ends and the next one of its
@@ -175,6 +176,7 @@ void LaunchSet::observe(Time now) {
   for (const auto& launch : launches_) {
     const std::size_t seen = events.size();
     launch->observe(polls_.started_at(), now, events);
+    launch->tell_expected(now, events);
     merge_by_time(events, first, seen);
   }
   const std::size_t seen = events.size();
@@ -312,6 +314,26 @@ PollNeed LaunchSet::poll_need() const {
 
 bool LaunchSet::waits_for_devices() const {
   return std::ranges::any_of(launches_, [](const auto& launch) { return launch->traits().part != nullptr; });
+}
+
+bool LaunchSet::waits_in_vain() {
+  bool does = !waits_for_devices();
+  for (const auto& launch : launches_) {
+    if (launch->traits().part != nullptr) does |= launch->traits().part->waits_in_vain();
+  }
+  return does;
+}
+
+bool LaunchSet::is_known_to_wait() const {
+  return waits_for_devices() && std::ranges::all_of(launches_, [](const auto& launch) {
+           return launch->traits().part == nullptr || launch->traits().part->is_known_to_wait();
+         });
+}
+
+void LaunchSet::goes_on() {
+  for (const auto& launch : launches_) {
+    if (launch->traits().part != nullptr) launch->traits().part->goes_on();
+  }
 }
 
 bool LaunchSet::is_idle(Time now) const {

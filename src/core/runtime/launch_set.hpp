@@ -77,6 +77,12 @@ class LaunchSet {
   bool is_idle(Time now) const;
   /// May another device end one of its launches?
   bool waits_for_devices() const;
+  /// Nothing happens here before another device ends a launch: will none, for one that there is?
+  bool waits_in_vain();
+  /// Has it been asked that since anything happened, and does it wait for other devices?
+  bool is_known_to_wait() const;
+  /// Something does.
+  void goes_on();
 
   /// Everything leaves, for good.
   void stop(Time now);

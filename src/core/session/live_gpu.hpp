@@ -39,6 +39,12 @@ class LiveGpu : public Gpu {
   /// Is nothing under way, and nothing left to report?
   virtual bool is_idle() const = 0;
 
+  /// Neither the session nor the policy has anything for it: will nothing ever happen on it? Where another device may
+  /// yet end something here, that is found out with time, for which it wakes itself.
+  virtual bool waits_in_vain() { return is_idle(); }
+  /// One of them has, where it would be asked that otherwise.
+  virtual void goes_on() {}
+
   /// Stops everything at the next block boundary. False if something is still there after `patience`, or the device has
   /// failed for good: then it is of no more use to this process. Throws nothing.
   virtual bool stop(Duration patience) = 0;

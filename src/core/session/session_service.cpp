@@ -147,9 +147,9 @@ void Session::Service::give_up() {
 
 void Session::Service::require_progress() const {
   const std::scoped_lock lock(session_.mutex_);
-  const bool starves = !run_.is_at_rest() && gpu_.is_idle() && !run_.wake_at() && session_.requests_.is_empty() &&
-                       !session_.lifecycle_.is_closing();
-  if (starves) throw PolicyError(run_.waiting());
+  const bool is_left_alone = !run_.is_at_rest() && !run_.wake_at() && session_.requests_.is_empty();
+  if (!is_left_alone) return gpu_.goes_on();
+  if (gpu_.waits_in_vain() && !session_.lifecycle_.is_closing()) throw PolicyError(run_.waiting());
 }
 
 bool Session::Service::take_requests() {

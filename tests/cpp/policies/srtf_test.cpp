@@ -70,6 +70,23 @@ TEST(Srtf, SwitchesBackWhenThePredictionGrows) {
   EXPECT_THAT(run.order(), ElementsAre(0, 1));
 }
 
+TEST(Srtf, APartOfAGridHasTheBlocksLeftThatAreExpectedHere) {
+  for (const char* policy : {"srtf", "srtf:predictor=simple-slicing"}) {
+    SCOPED_TRACE(policy);
+    PolicyRehearsal run(policy, small_device(3), workload_of({launch_of(240, 1), launch_of(48, 1)}));
+    run.arrive(0, 0);
+    run.run_block(0, 0, 0, 100);
+    run.arrive(1, 100);
+    run.run_block(1, 0, 100, 200);
+    run.run_block(0, 0, 200, 300);
+    ASSERT_THAT(run.order(), ElementsAre(1, 0));
+    run.expect_blocks(0, 24, 300);
+    EXPECT_THAT(run.order(), ElementsAre(0, 1));
+    run.expect_blocks(0, 120, 400);
+    EXPECT_THAT(run.order(), ElementsAre(1, 0));
+  }
+}
+
 TEST(Srtf, IsSampledUntilABlockHasHadTheSmToItself) {
   PolicyRehearsal run = with_one_sampled();
   run.start_block(0, 0, 100);

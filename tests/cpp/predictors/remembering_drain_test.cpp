@@ -140,6 +140,18 @@ TEST(RememberingDrain, WhatIsLearntHoldsAtAnotherRate) {
   EXPECT_EQ(run.remembering.remaining(run.running(1), run.state().now()), Duration(2600));
 }
 
+TEST(RememberingDrain, APartOfAGridIsNoSample) {
+  BothHear run;
+  run.arrive(0, 0);
+  run.expect_blocks(0, 24, 10);
+  run.wave(0, 8, 10, 110);
+  for (const std::int64_t begin : {110, 1110}) run.wave(0, 8, begin, begin + 1000);
+  run.end_launch(0, 2110);
+  run.arrive(1, 3000);
+  run.wave(1, 8, 3000, 3100);
+  EXPECT_DOUBLE_EQ(run.factor(1), 1);
+}
+
 TEST(RememberingDrain, ALaunchDuringAnArrivalOrAnEndIsNoSample) {
   for (const bool comes : {true, false}) {
     BothHear run;

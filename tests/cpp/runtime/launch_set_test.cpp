@@ -350,6 +350,40 @@ TEST_F(PartsOfGrids, PartThatMustLeaveBeforeItHasBegunEndsAtOnceAndIsNotLost) {
   EXPECT_EQ(grid->lost_part(), std::nullopt);
 }
 
+TEST_F(PartsOfGrids, BlocksThatAreExpectedAreToldWhereTheyChange) {
+  const auto other = grid->add_part();
+  other->begin([] {});
+  const int places = hardware.traits.max_residency * hardware.device().sms;
+  other->expected({.claimed = 200, .workers = places, .places = places});
+  submit(1, 1);
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.take().block, 400);
+  other->expected({.claimed = 210, .workers = places, .places = places});
+  launches.observe(now);
+  EXPECT_TRUE(events.empty());
+  other->expected({.claimed = 210, .workers = 0, .places = places});
+  launches.observe(now);
+  ASSERT_FALSE(events.empty());
+  const Event event = events.take();
+  EXPECT_EQ(event.kind, EventKind::BlocksExpected);
+  EXPECT_EQ(event.operation, OperationId{1});
+  EXPECT_EQ(event.block, 790);
+  other->end();
+}
+
+TEST_F(PartsOfGrids, WaitsInVainUnlessSomethingHappens) {
+  EXPECT_TRUE(launches.waits_in_vain());
+  EXPECT_FALSE(launches.is_known_to_wait());
+  submit(1, 1);
+  EXPECT_FALSE(launches.is_known_to_wait());
+  EXPECT_FALSE(launches.waits_in_vain());
+  EXPECT_TRUE(launches.is_known_to_wait());
+  launches.goes_on();
+  EXPECT_FALSE(launches.is_known_to_wait());
+  EXPECT_FALSE(launches.waits_in_vain());
+  EXPECT_TRUE(launches.waits_in_vain());
+}
+
 TEST_F(PartsOfGrids, AdmittedPartRunsAsWorkersAllTheSame) {
   hardware.better_mode = ExecutionMode::Original;
   submit(1, 1);

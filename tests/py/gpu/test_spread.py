@@ -374,3 +374,108 @@ with gs.Session("cuda:0,cuda:1", "fifo", measure_alone=False) as session:
 
 def test_a_fault_on_one_device_fails_the_job(in_a_process, prelude):
     in_a_process(prelude + FAULT)
+
+
+def on_vacated(session, number):
+    return [each for each in range(len(session.devices)) if each != number]
+
+
+def test_jobs_leave_a_vacated_device_for_the_others_that_they_can_have():
+    with gs.Session("cuda:all", "fifo", measure_alone=False) as session:
+        others = on_vacated(session, 1)
+        mixings = [Mixing(session, session.application(name, device=0)) for name in ("alice", "bob", "carol")]
+        gate = Future()
+        jobs = [each.submit(spread=spread, after=gate) for each, spread in zip(mixings, (True, 1, [0, 1]), strict=True)]
+        assert session.vacate(1) == 0
+        assert [each.devices for each in jobs] == [tuple(others), tuple(others), (0,)]
+        gate.set_result(None)
+        for each in jobs:
+            each.result(60)
+        run = session.finish()
+        for each in mixings:
+            each.check()
+    assert 1 not in set(run.launches()["device"])
+
+
+def test_a_device_is_empty_in_the_middle_of_a_launch():
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        mixing = Mixing(session, session.application("alice", device=0), blocks=LONG_BLOCKS)
+        for _ in range(3):
+            job = mixing.submit(rounds=LONG_ROUNDS, spread=True)
+            started(session, "alice@1")
+            assert session.vacate(1, timeout=60) == 0
+            job.result(120)
+            session.restore(1)
+        mixing.check()
+
+
+def test_a_launch_leaves_the_vacated_device_of_its_application():
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        mixing = Mixing(session, session.application("alice", device=1))
+        gate = Future()
+        spread, alone = mixing.submit(spread=True, after=gate), mixing.submit()
+        assert session.vacate(1) == 2  # both have to wait for their turn there
+        gate.set_result(None)
+        assert session.vacate(1, timeout=60) == 0
+        assert spread.devices == (0,)
+        assert alone.done()
+        assert mixing.submit(spread=True).devices == (0,)
+        mixing.submit().result(60)  # with its arrays
+        mixing.check()
+
+
+def test_new_launches_avoid_a_vacated_device_and_do_not_name_it():
+    with gs.Session("cuda:all", "fifo", measure_alone=False) as session:
+        others = tuple(on_vacated(session, 1))
+        mixing = Mixing(session, session.application("alice", device=0))
+        gate = Future()
+        job = mixing.submit(spread=0, after=gate)
+        session.vacate(1)
+        last = mixing.submit(spread=True)
+        assert last.devices == others
+        for act in (lambda: mixing.application.submit(kernel("ones"), grid=1, block=1, spread=1), lambda: job.move(1)):
+            with raises_naming(gs.InvalidInput, "'alice'", "device 1", "vacated", "session.restore(1)"):
+                act()
+        job.move(True)
+        assert job.devices == others
+        session.restore(1)
+        job.move(True)
+        assert job.devices == tuple(range(len(session.devices)))
+        gate.set_result(None)
+        last.result(60)
+        mixing.check()
+
+
+def test_random_vacating_changes_no_byte():
+    source = random.Random(2)
+    with gs.Session("cuda:all", "fifo", measure_alone=False) as session:
+        count = len(session.devices)
+        mixings = [Mixing(session, session.application(name), blocks=256) for name in ("alice", "bob")]
+        jobs = []
+        for _ in range(40):
+            jobs += [each.submit(spread=source.choice([True, False])) for each in mixings]
+            number = source.randrange(count)
+            session.vacate(number, timeout=source.choice([0, 60]))
+            session.restore(number)
+        for each in jobs:
+            each.result(60)
+        for each in mixings:
+            each.check()
+
+
+def test_an_invalid_device_is_refused_before_the_application_has_one():
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        alice = session.application("alice")
+        args = [session.zeros(BLOCK, np.uint32), session.zeros(1, np.uint32), 1]
+        with raises_naming(gs.InvalidInput, "'alice'", 7):
+            alice.submit(kernel("mixed"), grid=1, block=BLOCK, args=args, spread=7)
+        assert alice.device is None
+        session.application("bob", device=1).submit(kernel("mixed"), grid=1, block=BLOCK, args=args).result(60)
+
+
+@pytest.mark.parametrize("devices", [True, 0, 1])
+def test_policies_that_hold_all_parts_raise_the_error_of_one_that_holds_a_launch(odd_policies, devices):
+    with gs.Session(TWO, odd_policies.Starves(), measure_alone=False) as session:
+        job = Mixing(session, session.application("alice", device=0)).submit(spread=devices)
+        with raises_naming(gs.PolicyError, "Starves", "mixed of alice", "idle"):
+            job.result(60)

@@ -71,6 +71,8 @@ class GpuLaunch {
   bool must_leave() const {
     return traits_.part != nullptr && traits_.part->must_leave() && !is_withdrawn_ && !has_ended();
   }
+  /// Reports how many blocks are expected to run here, where that is another number than was told last.
+  void tell_expected(Time now, std::vector<Event>& events);
   /// Reports a launch that was withdrawn before its progress could be read. Requires has_ended().
   void close(std::vector<Event>& events);
 
@@ -123,6 +125,7 @@ class GpuLaunch {
   const ExecutionMode mode_;
   const HardwareGrids& grids_;
   LaunchPhase phase_ = LaunchPhase::Queued;
+  std::int64_t told_expected_;
   bool came_behind_ = false;
 };
 

@@ -2,6 +2,7 @@
 #include "core/runtime/launch/shared_grid.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace gpushare {
@@ -42,6 +43,11 @@ bool SharedGrid::is_over() const {
 bool SharedGrid::wait(Duration timeout) const {
   std::unique_lock lock(mutex_);
   return changed_.wait_for(lock, timeout, [this] { return has_ended(); });
+}
+
+bool SharedGrid::wait_for_end(std::size_t part, Duration timeout) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, timeout, [&] { return has_ended() || parts_[part].has_ended; });
 }
 
 std::optional<std::size_t> SharedGrid::lost_part() const {
@@ -89,6 +95,9 @@ void SharedGrid::returned(PartState& part, std::int64_t done) {
 void SharedGrid::end(PartState& part) {
   const std::scoped_lock lock(mutex_);
   part.has_ended = true;
+  part.waits_in_vain = false;
+  changed_.notify_all();
+  ask_whether_all_wait();
 }
 
 void SharedGrid::drop(PartState& part) {
@@ -102,8 +111,67 @@ void SharedGrid::drop(PartState& part) {
 
 int SharedGrid::parts_at_work() const {
   const std::scoped_lock lock(mutex_);
-  return static_cast<int>(std::ranges::count_if(
-      parts_, [](const PartState& each) { return each.wake && !each.must_leave && !each.has_ended; }));
+  return static_cast<int>(std::ranges::count_if(parts_, &PartState::is_at_work));
+}
+
+// Each device takes what is left by its pace: its workers, and the time of a block there. What the others are to take
+// is known as of their last polls.
+std::int64_t SharedGrid::expected(PartState& part, const PartProgress& progress) {
+  const std::scoped_lock lock(mutex_);
+  part.progress = progress;
+  if (part.must_leave || is_exhausted_ || has_ended()) return progress.claimed;
+  const Duration usual = usual_block_time();
+  const auto pace = [usual](int workers, Duration block_time) {
+    return workers / nanoseconds(block_time > Duration{} ? block_time : usual);
+  };
+  std::int64_t left = blocks_;
+  double others = 0;
+  for (const PartState& each : parts_) {
+    left -= each.progress.claimed;
+    if (&each != &part && each.is_at_work()) others += pace(each.progress.workers, each.progress.block_time);
+  }
+  const double own = pace(progress.places, progress.block_time);
+  const auto share = std::llround(static_cast<double>(left) * own / (own + others));
+  return progress.claimed + std::max<std::int64_t>(share, 1);  // one may be left as long as none has found none
+}
+
+/// For parts where no block has ended.
+Duration SharedGrid::usual_block_time() const {
+  Duration longest(1);
+  for (const PartState& each : parts_) longest = std::max(longest, each.progress.block_time);
+  return longest;
+}
+
+bool SharedGrid::wait_in_vain(PartState& part) {
+  const std::scoped_lock lock(mutex_);
+  if (part.must_leave || part.has_ended || is_exhausted_ || has_ended()) return false;
+  if (!std::exchange(part.waits_in_vain, true)) {
+    ask_whether_all_wait();
+    return false;
+  }
+  part.has_confirmed = all_wait();
+  const auto is_settled = [](const PartState& each) { return each.has_confirmed || each.has_ended; };
+  return std::ranges::all_of(parts_, is_settled) && !std::exchange(is_in_vain_, true);
+}
+
+bool SharedGrid::is_known_to_wait(const PartState& part) const {
+  const std::scoped_lock lock(mutex_);
+  return part.waits_in_vain;
+}
+
+void SharedGrid::go_on(PartState& part) {
+  const std::scoped_lock lock(mutex_);
+  if (std::exchange(part.waits_in_vain, false)) ask_whether_all_wait();
+}
+
+void SharedGrid::ask_whether_all_wait() {
+  for (PartState& each : parts_) each.has_confirmed = false;
+  if (all_wait()) wake_devices();
+}
+
+bool SharedGrid::all_wait() const {
+  return std::ranges::any_of(parts_, &PartState::waits_in_vain) &&
+         std::ranges::all_of(parts_, [](const PartState& each) { return each.waits_in_vain || each.has_ended; });
 }
 
 void SharedGrid::tell_all(std::unique_lock<std::mutex> lock, const std::string& failure) {

@@ -3,7 +3,8 @@
 // of it is a part, which is a launch like any other to that device's scheduler. A part ends when no block is left to
 // claim and its own workers have gone, or when it is told to leave; others can be added at any time. So a grid is
 // spread by several parts, and moved by a new part and an end of the old one. It is over when all its blocks have
-// ended.
+// ended. It never will be where all parts wait in vain: each says so, and once more when it has been woken for the
+// others, as something may have come meanwhile that those have not seen.
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,14 @@
 namespace gpushare {
 
 class GridPart;
+
+/// How far a device is with its part.
+struct PartProgress {
+  std::int64_t claimed = 0;  ///< blocks
+  int workers = 0;
+  int places = 0;         ///< for workers, if no other launch has any
+  Duration block_time{};  ///< the mean; zero: no block has ended
+};
 
 /// For any thread.
 class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
@@ -43,6 +52,8 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
 
   /// Is it over within this time, or lost?
   bool wait(Duration timeout) const;
+  /// The same, or has the part ended?
+  bool wait_for_end(std::size_t part, Duration timeout) const;
   /// The part that was lost.
   std::optional<std::size_t> lost_part() const;
   /// Called when it is over or lost, or at once.
@@ -54,8 +65,13 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
     std::size_t number = 0;
     std::atomic<bool> must_leave = false;
     bool has_ended = false;
+    bool waits_in_vain = false;
+    bool has_confirmed = false;  // that it does, since all do
     std::int64_t done = 0;       // when its device last had none of its workers
+    PartProgress progress;
     std::function<void()> wake;  // its device
+
+    bool is_at_work() const { return wake && !must_leave && !has_ended; }
   };
 
   void begin(PartState& part, std::function<void()> wake);
@@ -64,6 +80,13 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
   void end(PartState& part);
   void drop(PartState& part);
   int parts_at_work() const;
+  std::int64_t expected(PartState& part, const PartProgress& progress);
+  Duration usual_block_time() const;
+  bool wait_in_vain(PartState& part);
+  bool is_known_to_wait(const PartState& part) const;
+  void go_on(PartState& part);
+  void ask_whether_all_wait();
+  bool all_wait() const;
   void tell_all(std::unique_lock<std::mutex> lock, const std::string& failure);
   bool has_ended() const { return is_over_ || lost_.has_value(); }
   void wake_devices() const;
@@ -76,6 +99,7 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
   std::function<void()> opened_;  // none: it is open
   std::atomic<bool> is_exhausted_ = false;
   bool is_over_ = false;
+  bool is_in_vain_ = false;  // a device has been told
   std::optional<std::size_t> lost_;
   std::deque<PartState> parts_;
   std::vector<Ended> to_tell_;
@@ -93,6 +117,15 @@ class GridPart {
   std::uint64_t claims() const { return grid_->claims_; }
   /// How many parts claim, with this one.
   int parts_at_work() const { return grid_->parts_at_work(); }
+  /// How many blocks are expected to run there, if it gets all places from now on and the others go on as they do.
+  std::int64_t expected(const PartProgress& progress) { return grid_->expected(part_, progress); }
+  /// Its device has nothing to do before another one ends the grid. True: none will, for all wait for that; one of
+  /// them is told.
+  bool waits_in_vain() { return grid_->wait_in_vain(part_); }
+  /// Has it been said that it waits, and not since that its device has something to do?
+  bool is_known_to_wait() const { return grid_->is_known_to_wait(part_); }
+  /// Its device has something to do.
+  void goes_on() { grid_->go_on(part_); }
   /// It is the part's turn on its device, which `wake` wakes.
   void begin(std::function<void()> wake) { grid_->begin(part_, std::move(wake)); }
   bool must_leave() const { return part_.must_leave.load(std::memory_order_acquire); }

@@ -76,6 +76,9 @@ std::vector<Event> history_of(const State& state, std::span<const ApplicationId>
   for (const RunningLaunch& launch : state.running()) {
     history.push_back(of(launch, EventKind::LaunchArrived, launch.arrival));
     append_done(launch, now, history, latest);
+    if (launch.elsewhere == 0) continue;
+    latest.push_back(of(launch, EventKind::BlocksExpected, now));
+    latest.back().block = launch.here();
   }
   for (const RunningLaunch& launch : state.running()) append_resident(launch, now, history, latest);
   std::ranges::stable_sort(history, {}, &Event::time);

@@ -69,6 +69,26 @@ bool SpreadJob::move(std::vector<std::size_t> devices) {
   return true;
 }
 
+std::vector<std::size_t> SpreadJob::devices() const {
+  const std::scoped_lock lock(mutex_);
+  return wanted_;
+}
+
+bool SpreadJob::wait_for_leave(std::size_t device, Duration timeout) const {
+  std::vector<std::size_t> there;
+  {
+    const std::scoped_lock lock(mutex_);
+    for (std::size_t part = 0; part < parts_.size(); ++part) {
+      if (parts_[part].device == device) there.push_back(part);
+    }
+  }
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  return std::ranges::all_of(there, [&](std::size_t part) {
+    const auto left = std::max(end - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration{});
+    return grid_->wait_for_end(part, std::chrono::duration_cast<Duration>(left));
+  });
+}
+
 bool SpreadJob::wait(Duration timeout) const {
   if (!grid_->wait(timeout)) return false;
   if (!grid_->is_over()) fail();

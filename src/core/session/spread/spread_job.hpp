@@ -34,6 +34,10 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   /// The blocks run on these devices from now on, which have places. False: it has ended.
   bool move(std::vector<std::size_t> devices);
 
+  /// The devices on which its blocks run, or will with its turn.
+  std::vector<std::size_t> devices() const;
+  /// Has what was submitted of it to this device ended within this time?
+  bool wait_for_leave(std::size_t device, Duration timeout) const;
   /// Has it ended within this time? Throws what a part has failed with.
   bool wait(Duration timeout) const;
   /// Called when it has ended, with a reason where it failed.

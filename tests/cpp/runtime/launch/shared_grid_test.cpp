@@ -104,6 +104,95 @@ TEST_F(SharedGrids, LateListenersAndPartsLearnOfTheEndAtOnce) {
   EXPECT_EQ(grid->lost_part(), std::nullopt);
 }
 
+TEST_F(SharedGrids, WhatIsLeftIsExpectedByThePacesOfThoseAtWork) {
+  const auto first = begun_part();
+  const auto second = begun_part();
+  constexpr PartProgress none{.places = 4};
+  EXPECT_EQ(first->expected(none), 10);  // nothing runs elsewhere
+  second->expected({.claimed = 2, .workers = 4, .places = 4});
+  EXPECT_EQ(first->expected(none), 4);  // half of what is left
+  second->expected({.claimed = 2, .workers = 4, .places = 4, .block_time = Duration(100)});
+  EXPECT_EQ(first->expected({.claimed = 2, .workers = 1, .places = 4, .block_time = Duration(300)}), 2 + 2);
+  EXPECT_EQ(second->expected({.claimed = 2, .workers = 4, .places = 4, .block_time = Duration(100)}), 2 + 6);
+  second->expected({.claimed = 4, .workers = 0, .places = 4, .block_time = Duration(100)});
+  EXPECT_EQ(first->expected({.claimed = 2, .workers = 4, .places = 4, .block_time = Duration(300)}), 6);
+  first->end();
+  second->end();
+}
+
+TEST_F(SharedGrids, OneBlockIsExpectedUntilNoneIsLeftForSure) {
+  const auto first = begun_part();
+  const auto second = begun_part();
+  second->expected({.claimed = 10, .workers = 4, .places = 4});
+  EXPECT_EQ(first->expected({.places = 4}), 1);
+  first->found_none_left();
+  EXPECT_EQ(first->expected({.places = 4}), 0);
+  grid->leave(0);
+  EXPECT_EQ(first->expected({.claimed = 3, .places = 4}), 3);
+  first->end();
+  second->end();
+}
+
+TEST_F(SharedGrids, PartsWaitInVainWhereAllDoAndHaveConfirmedIt) {
+  const auto first = begun_part();
+  const auto second = begun_part();
+  EXPECT_FALSE(first->waits_in_vain());
+  EXPECT_FALSE(first->waits_in_vain());
+  EXPECT_THAT(woken, IsEmpty());
+  EXPECT_FALSE(second->waits_in_vain());  // something may have come to the first
+  EXPECT_THAT(woken, ElementsAre(0u, 1u));
+  EXPECT_FALSE(second->waits_in_vain());
+  EXPECT_TRUE(first->waits_in_vain());
+}
+
+TEST_F(SharedGrids, PartThatGoesOnMakesTheOthersWaitForIt) {
+  const auto first = begun_part();
+  const auto second = begun_part();
+  EXPECT_FALSE(first->waits_in_vain());
+  EXPECT_FALSE(second->waits_in_vain());
+  EXPECT_FALSE(second->waits_in_vain());
+  first->goes_on();
+  EXPECT_FALSE(second->waits_in_vain());
+  woken.clear();
+  EXPECT_FALSE(first->waits_in_vain());
+  EXPECT_THAT(woken, ElementsAre(0u, 1u));
+  EXPECT_FALSE(first->waits_in_vain());
+  EXPECT_TRUE(second->waits_in_vain());
+}
+
+TEST_F(SharedGrids, PartOnItsOwnWaitsInVainOnceTheOtherHasEnded) {
+  const auto first = begun_part();
+  const auto second = begun_part();
+  EXPECT_FALSE(first->waits_in_vain());
+  grid->leave(1);
+  EXPECT_FALSE(second->waits_in_vain());
+  EXPECT_FALSE(first->waits_in_vain());  // what the other has claimed it will run
+  woken.clear();
+  second->end();
+  EXPECT_THAT(woken, ElementsAre(0u, 1u));
+  EXPECT_TRUE(first->waits_in_vain());
+}
+
+TEST_F(SharedGrids, PartWhoseTurnHasNotComeMayRunTheRest) {
+  const auto first = begun_part();
+  EXPECT_FALSE(first->waits_in_vain());
+  const auto second = grid->add_part();
+  EXPECT_FALSE(first->waits_in_vain());
+  first->found_none_left();
+  EXPECT_FALSE(first->waits_in_vain());
+}
+
+TEST_F(SharedGrids, EndOfAPartCanBeWaitedFor) {
+  const auto first = begun_part();
+  const auto second = begun_part();
+  EXPECT_FALSE(grid->wait_for_end(0, Duration{}));
+  first->end();
+  EXPECT_TRUE(grid->wait_for_end(0, Duration{}));
+  EXPECT_FALSE(grid->wait_for_end(1, Duration{}));
+  second->returned(10);
+  EXPECT_TRUE(grid->wait_for_end(1, Duration{}));
+}
+
 TEST_F(SharedGrids, EndedPartIsNoLoss) {
   auto part = begun_part();
   part->returned(3);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/model/errors.hpp"
+#include "hand_written_events.hpp"
 #include "messages.hpp"
 #include "session/interrupted_run.hpp"
 
@@ -59,6 +60,22 @@ TEST(Handover, TheHistoryLeadsToThePresentState) {
       }
     }
   }
+}
+
+TEST(Handover, TheHistoryTellsWhatIsExpectedOfAPart) {
+  HandWrittenRun run(small_device(2), workload_of({launch_of(100, 1), launch_of(100, 1)}));
+  for (const int launch : {0, 1}) run.arrive(launch, 0);
+  run.expect_blocks(1, 30, 10);
+  State again(run.state().device());
+  std::vector<ApplicationId> present;
+  const Workload workload = workload_of({launch_of(100, 1), launch_of(100, 1)});
+  for (const Application& each : workload.applications) {
+    present.push_back(again.add(std::make_shared<const Application>(each)));
+    again.add(each.operations.front());
+  }
+  for (const Event& event : history_of(run.state(), present)) again.update(event);
+  EXPECT_EQ(again.running()[0].unfinished(), 100);
+  EXPECT_EQ(again.running()[1].unfinished(), 30);
 }
 
 TEST(Handover, ThePlanOfTheNewPolicyHoldsAtOnce) {

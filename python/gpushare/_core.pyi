@@ -130,6 +130,7 @@ __all__: list[str] = [
     "finish_sessions",
     "fit_kernel",
     "fit_transfer",
+    "gang_board",
     "is_memory_bound_by_model",
     "is_memory_bound_by_scaling",
     "kernel_signatures",
@@ -2954,6 +2955,11 @@ def fit_transfer(
 ) -> TransferFit:
     """
     The transfer model from measured copies.
+    """
+
+def gang_board() -> SharedMemory:
+    """
+    Memory by which the schedulers of a program's GPUs agree.
     """
 
 def is_memory_bound_by_model(

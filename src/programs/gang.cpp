@@ -75,7 +75,8 @@ void GangMember::drop_ended() {
 }
 
 void GangMember::show(RunningPart running) {
-  if (memory_) board().running = (static_cast<std::uint32_t>(running.sms) << 16) | static_cast<std::uint16_t>(running.threads);
+  if (memory_)
+    board().running = (static_cast<std::uint32_t>(running.sms) << 16) | static_cast<std::uint16_t>(running.threads);
 }
 
 RunningPart GangMember::led_elsewhere() const {

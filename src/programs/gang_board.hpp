@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory by which the schedulers of one program's GPUs, each in a process of its own, agree. The program cannot write it:
-// by false numbers it would hold the programs of others.
+// Memory by which the schedulers of one program's GPUs, each in a process of its own, agree. The program cannot write
+// it: by false numbers it would hold the programs of others.
 #pragma once
 
 #include <array>

@@ -64,8 +64,9 @@ Work Program::poll() {
     block_times += of_slot - std::exchange(seen.block_times, of_slot);
     work.is_awaited |= slot.waiting.load() != 0;
     const Work own = poll(slot, seen);
-    for (const auto& [all, one] : {std::pair(&added, own.launched), std::pair(&work.under_way, own.under_way),
-                                   std::pair(&work.going, own.going), std::pair(&work.beyond_marks, own.beyond_marks)}) {
+    for (const auto& [all, one] :
+         {std::pair(&added, own.launched), std::pair(&work.under_way, own.under_way), std::pair(&work.going, own.going),
+          std::pair(&work.beyond_marks, own.beyond_marks)}) {
       *all = is_gang ? std::max(*all, one) : *all + one;
     }
   }

@@ -56,8 +56,8 @@ class Program {
   bool is_busy_after_all();
   /// Has it been busy within the last moments? The pauses of a program that is busy now and then change no leader.
   bool asks(Time now);
-  /// Waits until the program has work, this GPU's scheduler leads, and no piece of it is with the scheduler; or the port
-  /// closes: then false.
+  /// Waits until the program has work, this GPU's scheduler leads, and no piece of it is with the scheduler; or the
+  /// port closes: then false.
   bool wait_for_piece();
   /// The piece of work that was handed to the scheduler has ended. From any thread.
   void piece_ended();

@@ -315,6 +315,13 @@ void ProgramGpu::share_out(Time now) {
   lease_out(now);
 }
 
+/// Where the policy lets no other program run beside it here, none is to do so on its other GPUs.
+RunningPart ProgramGpu::running_part(const Piece& piece) const {
+  const bool has_company = std::ranges::any_of(
+      pieces_, [&](const Piece& other) { return &other != &piece && other.resident() > 0 && !other.held_since; });
+  return {static_cast<int>(piece.resident()), has_company ? piece.threads : threads_per_sm};
+}
+
 void ProgramGpu::note_demands(Time now) {
   const std::vector<std::shared_ptr<Program>> all = programs_->all();
   for (const auto& program : all) {
@@ -352,8 +359,7 @@ void ProgramGpu::lease_out(Time now) {
     const bool soon_held = is_limited || gang.is_limited(steady(now));
     const Lease go = soon_held ? Lease{LeaseState::Limited, settings_.limit_us} : Lease{};
     program->set_lease(is_ordered ? Lease{} : waits ? Lease{LeaseState::Held} : go);
-    const bool runs = piece != pieces_.end() && !waits;
-    gang.show(runs ? RunningPart{static_cast<int>(piece->resident()), piece->threads} : RunningPart{});
+    gang.show(piece != pieces_.end() && !waits ? running_part(*piece) : RunningPart{});
   }
 }
 

@@ -115,6 +115,7 @@ class ProgramGpu final : public LiveGpu {
   int threads_led_elsewhere(SmId sm) const;
   void note_busy(Piece& piece, Time now);
   void lease_out(Time now);
+  RunningPart running_part(const Piece& piece) const;
   void note_demands(Time now);
   static Event event_of(const Piece& piece, EventKind kind, Time now, SmId sm = {});
   void start_block(Piece& piece, SmId sm, Time now);

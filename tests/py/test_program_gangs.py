@@ -14,7 +14,7 @@ from test_program_run import ENDLESS, GPUSHARE, PATIENCE_S, place, until  # noqa
 from gpushare.connect import watching
 from gpushare.programs.coverage import descendants
 
-BUSY = f"launch kernel {ENDLESS} 20"
+BUSY = f"launch kernel {ENDLESS} 2000"  # each takes the GPU longer than the host
 
 
 def states(place, name):  # noqa: F811
@@ -90,7 +90,10 @@ def test_a_priority_is_set_on_all_gpus_of_a_gang(place, uuids):  # noqa: F811
     subprocess.run([*GPUSHARE, "set-priority", "gang", "7", "--socket", str(place.socket)], check=True)
     for device in DEVICES:
         with watching(place.socket, device) as session:
-            assert [each.priority for each in session.status().applications if each.name.startswith("gang")] in ([7], [])
+            assert [each.priority for each in session.status().applications if each.name.startswith("gang")] in (
+                [7],
+                [],
+            )
     refused = subprocess.run(
         [*GPUSHARE, "set-priority", "twice", "7", "--socket", str(place.socket)], capture_output=True, text=True
     )

@@ -14,7 +14,7 @@ import numpy as np
 from typing_extensions import override
 
 from gpushare import _core
-from gpushare._core import Device, SessionPast, SessionStatus
+from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.arguments.device_array import DeviceArray
 from gpushare.backends.base import DEFAULT_PLACEMENT
 from gpushare.backends.choice import require_placement, session_devices

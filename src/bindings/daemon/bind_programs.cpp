@@ -139,11 +139,11 @@ void bind_programs(py::module_& module) {
              py::arg("ordering") = "arrival", py::arg("run_at_once") = false,
              "A session with these programs as its device. Under MPS their kernels run at once.");
   py::class_<ProgramPort, std::shared_ptr<ProgramPort>>(module, "ProgramPort", "Has a session schedule a program.")
-      .def(
-          py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
-          py::arg("descriptor"), py::arg("run_at_once") = false, py::arg("gang") = py::none(), py::keep_alive<1, 2>(),
-          "Of the page, which remains the caller's. Where the program has several GPUs: the board's descriptor, the number "
-          "of this one, and how many. Throws InvalidInput where one is no page, or no board.")
+      .def(py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
+           py::arg("descriptor"), py::arg("run_at_once") = false, py::arg("gang") = py::none(), py::keep_alive<1, 2>(),
+           "Of the page, which remains the caller's. Where the program has several GPUs: the board's descriptor, the "
+           "number "
+           "of this one, and how many. Throws InvalidInput where one is no page, or no board.")
       .def("close", &ProgramPort::close, py::call_guard<py::gil_scoped_release>(),
            "The program continues without a scheduler.");
 }

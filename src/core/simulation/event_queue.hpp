@@ -13,7 +13,8 @@
 namespace gpushare {
 
 /// The earliest of a fixed number of moving deadlines: a tournament tree, one path of comparisons per change. Which of
-/// two is earlier is as random as the deadlines are, so no processor predicts it: the choice is an offset, not a branch.
+/// two is earlier is as random as the deadlines are, so no processor predicts it: the choice is an offset, not a
+/// branch.
 class EarliestOf {
  public:
   static constexpr double never = std::numeric_limits<double>::infinity();

@@ -254,16 +254,24 @@ TEST_F(GangTest, GoesOnUnderAnotherLeaderWhereMoreProgramsHaveWork) {
   EXPECT_FALSE(first.own.program->is_held());
 }
 
-TEST_F(GangTest, RunsBesideTheOthersAsFarAsItLeavesTheGpuIdle) {
-  for (int noted = 0; noted < 40; ++noted) {
-    first.member->note_busy(3ms, 10ms, true);
-    second.own.program->note_busy(4ms, 10ms, true);
+TEST_F(GangTest, RunsBesideTheOthersWhereItDoesSoOnItsLeadersGpu) {
+  for (SharedGpu* each : {&first, &second}) {
+    each->own.end(1h);
+    each->gpu.withdraw(OperationId{0});
+    each->own.launch(1h);
+    for (int noted = 0; noted < 40; ++noted) each->own.program->note_busy(4ms, 10ms, true);
+    each->submit(each->own.program, 2);
   }
-  second.gpu.withdraw(OperationId{0});
-  second.submit(second.own.program, 2);
-  run_gang_by(first);
+  for (int noted = 0; noted < 40; ++noted) first.member->note_busy(3ms, 10ms, true);
+  first.submit(first.member, 3);
+  first.gpu.apply({.shares = {{.launch = OperationId{2}, .quota = Quota::everywhere(1)},
+                              {.launch = OperationId{3}, .quota = Quota::everywhere(1)}}});
+  first.events();
   second.run(2);
   EXPECT_FALSE(second.own.program->is_held());
+  first.run(3);
+  second.events();
+  EXPECT_TRUE(second.own.program->is_held());
 }
 
 TEST_F(GangTest, IsScheduledByTheOthersWhenOneOfItsGpusLeaves) {

@@ -25,7 +25,8 @@ class Gangs:
             InvalidInput: the process cannot be seen from here.
         """
         require(
-            pid > 0, "--all-gpus: the server does not see the process of gpushare run, which is in another PID namespace"
+            pid > 0,
+            "--all-gpus: the server does not see the process of gpushare run, which is in another PID namespace",
         )
         with self._lock:
             self._forget_ended()

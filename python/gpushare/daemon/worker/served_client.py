@@ -48,9 +48,7 @@ class ServedClient:
             how many these are.
     """
 
-    def __init__(
-        self, worker: Worker, number: int, channel: Channel, grant: Grant, board: Sequence[int] = ()
-    ) -> None:
+    def __init__(self, worker: Worker, number: int, channel: Channel, grant: Grant, board: Sequence[int] = ()) -> None:
         self.worker = worker
         self.number = number
         self.channel = channel

@@ -13,7 +13,7 @@ using namespace test;
 /// Two applications with one of two SMs each, of four blocks; windows of 1000 ns.
 class TwoApplications : public HandWrittenRun {
  public:
-  TwoApplications() : HandWrittenRun(small_device(2), workload_of({launch_of(90, 100), launch_of(90, 100)})) {
+  TwoApplications() : HandWrittenRun(small_device(2), workload_of({launch_of(900, 100), launch_of(900, 100)})) {
     const SmPart parts[] = {{ApplicationId{0}, 1}, {ApplicationId{1}, 1}};
     partition.resize(parts, 2);
     arrive(0, 0);
@@ -35,7 +35,7 @@ class TwoApplications : public HandWrittenRun {
   bool complete() { return window.complete(state(), partition, members); }
   std::optional<double> rate(int application) { return window.rate(members[application], partition); }
 
-  std::vector<Member> members{{ApplicationId{0}, "kernel", 4, 90}, {ApplicationId{1}, "kernel", 4, 90}};
+  std::vector<Member> members{{ApplicationId{0}, "kernel", 4, 900}, {ApplicationId{1}, "kernel", 4, 900}};
   SmPartition partition;
   SamplingWindow window;
 

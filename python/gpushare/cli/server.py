@@ -255,16 +255,18 @@ def _with_application(sessions: Sequence[DaemonSession], name: str) -> list[Daem
         InvalidInput: several have one of this name.
     """
     having: list[DaemonSession] = []
-    processes: set[int] = set()
+    clients: list[dict[str, Any]] = []
     for session in sessions:
         status = session.status()
         named = [each for each in status["applications"] if name in (each["name"], each["name"].rpartition("@")[0])]
-        clients = {each["client"] for each in named}
-        processes |= {each["pid"] for each in status["clients"] if each["client"] in clients}
+        numbers = {each["client"] for each in named}
+        clients += [each for each in status["clients"] if each["client"] in numbers]
         having += [session] if named else []
     devices = ", ".join(each.device for each in having)
-    is_one = len(having) < 2 or len(processes) == 1
-    require(is_one, f"several devices have an application {name!r}: take --device with one of {devices}")
+    is_one = len({each["pid"] for each in clients}) == 1 and all(each["gpus"] > 1 for each in clients)
+    require(
+        len(having) < 2 or is_one, f"several devices have an application {name!r}: take --device with one of {devices}"
+    )
     return having or [sessions[0]]
 
 

@@ -385,7 +385,7 @@ def both(real_server):
 @pytest.mark.parametrize(
     ("name", "not_there"),
     [
-        ("session", set()),
+        ("session", {"vacate", "restore"}),  # a client has one device
         ("application", set()),
         ("array", {"memory", "alias"}),  # for those who handle device memory
         ("job", set()),

@@ -72,6 +72,7 @@ def _client(client: ServedClient) -> dict[str, Any]:
         "client": client.number,
         "name": client.grant.name,
         "pid": client.grant.pid,
+        "gpus": client.grant.gpus,
         "user": client.grant.user,
         "connected_for_s": time.time() - client.connected_s,
         "memory_bytes": client.worker.accounts.held_by(client.number),

@@ -142,8 +142,7 @@ void bind_programs(py::module_& module) {
       .def(py::init(&open_program_port), py::arg("sink"), py::arg("programs"), py::arg("application"),
            py::arg("descriptor"), py::arg("run_at_once") = false, py::arg("gang") = py::none(), py::keep_alive<1, 2>(),
            "Of the page, which remains the caller's. Where the program has several GPUs: the board's descriptor, the "
-           "number "
-           "of this one, and how many. Throws InvalidInput where one is no page, or no board.")
+           "number of this one, and how many. Throws InvalidInput where one is no page, or no board.")
       .def("close", &ProgramPort::close, py::call_guard<py::gil_scoped_release>(),
            "The program continues without a scheduler.");
 }

@@ -57,7 +57,7 @@ class RequestQueue {
     const auto start = std::chrono::steady_clock::now();
     const auto until = start + spin_.begin_wait();
     lock.unlock();
-    // Whoever has woken this thread is about to leave the mutex: sleeping for that would take longer.
+    // The thread that wakes this one is about to leave the mutex: to sleep until then would take longer.
     const auto may_go_on = [&] { return is_wanted_.load(std::memory_order_acquire) && lock.try_lock(); };
     while (std::chrono::steady_clock::now() < until && !may_go_on()) relax();
     if (!lock.owns_lock()) lock.lock();

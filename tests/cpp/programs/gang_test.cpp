@@ -282,5 +282,22 @@ TEST_F(GangTest, IsScheduledByTheOthersWhenOneOfItsGpusLeaves) {
   EXPECT_FALSE(second.own.program->is_held());
 }
 
+TEST_F(GangTest, KeepsItsLeaderWhileTheOthersThereOnlyPause) {
+  WrittenProgram another;
+  second.programs->add(another.program);
+  another.launch(1h);
+  second.events();
+  another.page().is_known_busy = 0;
+  second.events();
+  EXPECT_TRUE(second.member->gang().leads());
+  const auto still_leads = [&] {
+    second.events();
+    return second.member->gang().leads();
+  };
+  for (int time = 0; time < 10'000 && still_leads(); ++time) {
+  }
+  EXPECT_TRUE(first.member->gang().leads());
+}
+
 }  // namespace
 }  // namespace gpushare::programs

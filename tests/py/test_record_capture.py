@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -180,8 +181,20 @@ def test_what_ends_the_recording_process_ends_the_program(number, fake_cupti, mo
 def test_a_signal_before_the_program_is_there_is_kept_for_it():
     signals, sent = ProgramSignals(), []
     signals.hear(signal.SIGTERM)
-    signals.are_for(SimpleNamespace(send_signal=sent.append))
+    assert signals.until_end(SimpleNamespace(send_signal=sent.append, poll=lambda: 5)) == 5
     assert sent == [signal.SIGTERM]
+
+
+def test_a_signal_that_another_thread_receives_reaches_the_program():
+    receiver = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM))
+    with signals_for_program() as signals, subprocess.Popen(["sleep", "600"]) as program:
+        receiver.start()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # in this thread alone
+        try:
+            assert signals.until_end(program) == -signal.SIGTERM
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            program.kill()
 
 
 def test_signals_are_ones_own_again_afterwards():

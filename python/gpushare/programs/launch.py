@@ -141,7 +141,6 @@ def run_program(
             raise NotRunnableError(f"{command[0]!r} cannot be run: {error.strerror}") from error
         on_start(running.pid)
         watch = ProcessWatch(page, look)
-        signals.are_for(running)
-        code = running.wait()
+        code = signals.until_end(running)
         wall_s, processes = time.monotonic() - began_s, watch.end()
         return EndedProgram(code, wall_s, processes, page.totals(), page.kernels(), page.whole_reasons())

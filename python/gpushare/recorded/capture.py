@@ -48,8 +48,7 @@ def capture(command: Sequence[str], folder: Path, output: int | None = None) -> 
                 running = subprocess.Popen([program, *command[1:]], env=environment, stdout=output)
             except OSError as error:
                 raise InvalidInput(f"{command[0]!r} cannot be run: {error.strerror}") from error
-            signals.are_for(running)
-            code = running.wait()
+            code = signals.until_end(running)
         if new.is_empty():
             ended = f"\ngpushare: {how_it_ended(command, code)}" if code else ""
             raise InvalidInput(f"{command[0]} used no CUDA: there is nothing to record{ended}")

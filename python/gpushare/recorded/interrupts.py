@@ -30,11 +30,17 @@ class ProgramSignals:
         self._early: list[int] = []
         self._interrupts = 0
 
-    def are_for(self, program: subprocess.Popen[bytes]) -> None:
-        """Forwards to this program, including signals that have arrived before."""
+    def until_end(self, program: subprocess.Popen[bytes]) -> int:
+        """Forwards to this program, including signals that have arrived before, and returns its exit code."""
         self._program = program
         while self._early:
             self.hear(self._early.pop(0))
+        if threading.current_thread() is not threading.main_thread():
+            return program.wait()
+        with _wakeups() as wakeups:
+            while (code := program.poll()) is None:
+                os.read(wakeups, 4096)
+        return code
 
     def hear(self, number: int, _frame: FrameType | None = None) -> None:
         """Handles a signal."""
@@ -72,6 +78,25 @@ def signals_for_program() -> Iterator[ProgramSignals]:
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+@contextmanager
+def _wakeups() -> Iterator[int]:
+    """A pipe that gets bytes at each signal and at each child's end.
+
+    A signal does not end waitpid() if it arrives just before, or in another thread; its handler would run only then.
+    """
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    before = signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler no byte
+    previous = signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    try:
+        yield read
+    finally:
+        signal.set_wakeup_fd(previous)
+        signal.signal(signal.SIGCHLD, before)
+        os.close(write)
+        os.close(read)
 
 
 def _has_terminal() -> bool:

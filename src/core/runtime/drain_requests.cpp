@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/runtime/drain_requests.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpushare {
@@ -9,7 +10,7 @@ namespace {
 /// No drain is taken back so often: for callers that have to go on without one.
 constexpr auto never = ~std::uint64_t{0};
 
-thread_local const DrainRequests* asked_by_this_thread = nullptr;
+thread_local std::vector<const DrainRequests*> asked_by_this_thread;  // of several GPUs, at most once each
 
 }  // namespace
 
@@ -19,9 +20,10 @@ DrainRequests::Drain::~Drain() {
 
 Drain DrainRequests::ask() {
   std::unique_lock lock(mutex_);
-  if (would_wait_for_itself() || asked_by_this_thread == this) return {};
+  const bool holds_one = std::ranges::find(asked_by_this_thread, this) != asked_by_this_thread.end();
+  if (would_wait_for_itself() || holds_one) return {};
   if (is_unused()) return take_at_once(std::move(lock));
-  asked_by_this_thread = this;
+  asked_by_this_thread.push_back(this);
   const std::uint64_t taken_back = taken_back_;
   ++waiting_;
   const bool is_over =
@@ -36,7 +38,7 @@ Drain DrainRequests::ask() {
 }
 
 Drain DrainRequests::take_at_once(std::unique_lock<std::mutex> lock) {
-  asked_by_this_thread = this;
+  asked_by_this_thread.push_back(this);
   ++having_;
   const std::uint64_t taken_back = taken_back_;
   lock.unlock();
@@ -61,7 +63,7 @@ void DrainRequests::free_left() {
 }
 
 void DrainRequests::leave(std::uint64_t taken_back) {
-  asked_by_this_thread = nullptr;
+  std::erase(asked_by_this_thread, this);
   const std::scoped_lock lock(mutex_);
   if (taken_back == taken_back_) --having_;
 }

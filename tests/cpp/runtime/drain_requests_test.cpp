@@ -103,6 +103,18 @@ TEST(DrainRequests, EndOfUseGrantsAllRequests) {
   EXPECT_TRUE(requests.begin_use());
 }
 
+TEST(DrainRequests, ThreadThatHoldsDrainsOfTwoGpusDoesNotWaitForItself) {
+  DrainRequests first(Duration(1'000'000)), second(Duration(1'000'000));
+  const Drain held = first.ask();
+  EXPECT_FALSE(first.begin_use());  // another request would wait for the next drain
+  {
+    const Drain nested = second.ask();
+    EXPECT_TRUE(nested);
+    EXPECT_FALSE(first.ask()) << "it holds this one";
+  }
+  EXPECT_FALSE(first.ask()) << "it still does";
+}
+
 TEST(DrainRequests, RequestGoesOnWithoutDrainAfterItsPatience) {
   DrainRequests requests(Duration(1'000'000));
   ASSERT_TRUE(requests.begin_use());

@@ -296,6 +296,20 @@ TEST_F(SpreadJobs, PolicyThatHoldsTheOnlyPartForGoodIsAtFault) {
   EXPECT_EQ(sessions[0]->failure(), nullptr);
 }
 
+TEST_F(SpreadJobs, GoesOnWhereItIsIfTheSessionThatItIsToGoToHasFailed) {
+  doors[0] = DoorState::OneBlock;
+  doors[1] = DoorState::Closed;
+  const auto job = submit({0}, 1'000'000);
+  wait_for_first_block_on(0);
+  const ApplicationId held = sessions[1]->add({.name = "held"});
+  const JobId of_held = sessions[1]->submit(held, place(1, 1000).launch, place(1, 1000).code(nullptr));
+  EXPECT_THROW(sessions[1]->wait(of_held, patience), PolicyError);
+  EXPECT_THROW(job->move({1}), PolicyError);
+  EXPECT_THAT(job->devices(), testing::ElementsAre(0u));
+  set_door(0, DoorState::Open);
+  EXPECT_TRUE(job->wait(patience));
+}
+
 TEST_F(SpreadJobs, PartThatIsLeftOnItsOwnIsHeldForGood) {
   doors[0] = DoorState::Closed;
   doors[1] = DoorState::OneBlock;

@@ -12,6 +12,11 @@ namespace {
 /// A session learns what it has failed with a moment after it has dropped its parts.
 constexpr Duration patience_for_reason(60'000'000'000);
 
+void require_running(const std::shared_ptr<Session>& session) {
+  require(session != nullptr, "the session has been finished: open another one");
+  if (const std::exception_ptr failure = session->failure()) std::rethrow_exception(failure);
+}
+
 }  // namespace
 
 void SpreadJob::add_place(std::size_t device, SpreadPlace place) {
@@ -40,7 +45,7 @@ JobId SpreadJob::submit_part(std::size_t device, const SpreadPlace& place, bool 
   parts_.push_back({.device = device, .session = place.session});
   std::shared_ptr<const DeviceCode> code = place.code(grid_->add_part());
   const std::shared_ptr<Session> session = place.session.lock();
-  require(session != nullptr, "the session has been finished: open another one");
+  require_running(session);
   return parts_.back().job = session->submit(place.application, place.launch, std::move(code), is_held);
 }
 
@@ -64,6 +69,7 @@ void SpreadJob::go_where_wanted() {
 bool SpreadJob::move(std::vector<std::size_t> devices) {
   const std::scoped_lock lock(mutex_);
   if (grid_->is_over() || grid_->lost_part()) return false;
+  for (const std::size_t device : devices) require_running(places_.at(device).session.lock());
   wanted_ = std::move(devices);
   if (grid_->is_open()) go_where_wanted();
   return true;

@@ -31,7 +31,8 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   /// Submits the first part to its application on `home`. With its turn there the blocks run on these devices, which
   /// have places. Throws as Session::submit() does.
   JobId submit(std::size_t home, const SpreadPlace& first, std::vector<std::size_t> devices, bool is_held);
-  /// The blocks run on these devices from now on, which have places. False: it has ended.
+  /// The blocks run on these devices from now on, which have places. False: it has ended. Throws what the session of
+  /// one of them has failed with; then it goes on where it is.
   bool move(std::vector<std::size_t> devices);
 
   /// The devices on which its blocks run, or will with its turn.

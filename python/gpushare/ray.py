@@ -23,11 +23,10 @@ from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.settings import PROGRAMS, default_socket
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import require_built_in
-from gpushare.programs.own_server import last_line
+from gpushare.programs.own_server import START_TIMEOUT_S, last_line, make_urgent
 from gpushare.programs.run_options import bytes_in
 
 GPUSHARE = (sys.executable, "-m", "gpushare")
-START_TIMEOUT_S = 60.0
 PAUSE_S = 0.05
 EXECUTABLE = "py_executable"
 
@@ -98,6 +97,7 @@ class NodeServer:
         log = Path(tempfile.mkdtemp(prefix="gpushare-ray-")) / "log"
         with log.open("wb") as file:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
+        make_urgent(self._process.pid)  # Ray starts actors with a niceness of 15
         ends_s = time.monotonic() + START_TIMEOUT_S
         while not answers(path):
             if self._process.poll() is not None and not answers(path):

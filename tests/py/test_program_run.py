@@ -11,6 +11,7 @@ import pathlib
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -232,6 +233,18 @@ def test_a_program_starts_a_server_that_others_join_and_that_ends_with_the_last(
     until(lambda: place.applications().keys() == {"second"})
     second.end()
     until(lambda: not answers(place.socket))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="other users may not make a process more urgent")
+def test_a_server_has_the_usual_urgency_though_its_first_program_has_less(place):
+    command = ["nice", "-n", "7", *place.command(), "bash", "-c", "echo ready; read"]
+    with subprocess.Popen(command, env=place.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdout.readline() == b"ready\n"
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(place.socket))
+            peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        pid = int.from_bytes(peer[:4], sys.byteorder)
+        assert (os.getpriority(os.PRIO_PROCESS, running.pid), os.getpriority(os.PRIO_PROCESS, pid)) == (7, 0)
 
 
 def test_a_program_with_work_is_an_application_that_runs(place):

@@ -6,11 +6,11 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from gpushare import _core
@@ -209,18 +209,25 @@ def oracles() -> set[str]:
     return {entry.name for entry in _core.policies() if entry.is_oracle}
 
 
-@contextmanager
-def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Turns an exception of a policy into a PolicyError that names it and the line; Ctrl-C and ``but_for`` pass."""
-    try:
-        yield
-    except PolicyError as error:
-        raise PolicyError(f"policy {policy.name!r}: {error}{_place(policy, error)}") from error
-    except but_for:
-        raise
-    except (Exception, SystemExit, GeneratorExit) as error:
-        what = f"raised {type(error).__name__}: {error}{_place(policy, error)}"
-        raise PolicyError(f"policy {policy.name!r} {what}") from error
+@dataclass(frozen=True)
+class BlamedOn(AbstractContextManager[None]):
+    """Turns an exception of a policy into a PolicyError that names it and the line; Ctrl-C and ``but_for`` pass.
+
+    It is a class because ``contextlib.contextmanager`` would let a StopIteration pass.
+    """
+
+    policy: Policy
+    but_for: tuple[type[Exception], ...] = ()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        name = self.policy.name
+        if isinstance(error, PolicyError):
+            raise PolicyError(f"policy {name!r}: {error}{_place(self.policy, error)}") from error
+        if isinstance(error, Exception | SystemExit | GeneratorExit) and not isinstance(error, self.but_for):
+            what = f"raised {type(error).__name__}: {error}{_place(self.policy, error)}"
+            raise PolicyError(f"policy {name!r} {what}") from error
 
 
 def _place(policy: Policy, error: BaseException) -> str:

@@ -38,6 +38,7 @@ IMPOSSIBLE = {
     "raises what a GPU does": (raises(gs.CudaError("mine")), "CudaError"),
     "leaves": (raises(SystemExit(3)), ("SystemExit", 3)),
     "ends like a generator": (raises(GeneratorExit("mine")), "GeneratorExit"),
+    "finds no next launch": (lambda state: next(iter(())), "StopIteration"),
     "returns None": (lambda state: None, ("gpushare.Plan", "None")),
     "returns a dict": (lambda state: {}, "gpushare.Plan"),
     "shares are None": (lambda state: gs.Plan(None), "NoneType"),

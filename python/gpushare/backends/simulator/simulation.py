@@ -16,7 +16,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.backends.base import DEFAULT_PLACEMENT
 from gpushare.model.workload import Application, Workload
-from gpushare.policy import Policy, blamed_on, policy_name
+from gpushare.policy import BlamedOn, Policy, policy_name
 from gpushare.results.run import Run
 
 LARGEST_SEED = 2**64 - 1
@@ -110,7 +110,7 @@ def _simulate(
     if isinstance(policy, str):
         policies: list[str | Policy] = [policy] * len(devices)
         return _core.simulate(devices, workloads, policies, place=place, seed=seed, record=record, ended=ended)
-    with blamed_on(policy):
+    with BlamedOn(policy):
         policies = [copy.deepcopy(policy) for _ in devices]
         return _core.simulate(devices, workloads, policies, place=place, seed=seed, record=record, ended=ended)
 

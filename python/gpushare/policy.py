@@ -155,7 +155,7 @@ def require_built_in(text: str, others: Collection[str] = (), also: str = "") ->
     """Raise InvalidInput unless this names a built-in policy, with options and an ordering that it may have.
 
     Args:
-        text: as in ``cumas:window=12+srtf:groups=2``.
+        text: as in ``cumas:window=12+srtf:remember=no``.
         others: names of what else could have been meant, for the message.
         also: what the message about an unknown name ends with, before the known name that is most like it.
     """

@@ -194,6 +194,12 @@ def test_one_policy_and_one_application_is_enough(tmp_path):
     assert "<code>fifo</code>" in html
 
 
+def test_a_policy_with_an_ordering_is_none_of_the_users_own(tmp_path):
+    html = written(gs.compare(PAIRS[0], ["cumas:window=3+fifo"]), tmp_path)
+    assert "your own policy" not in html
+    assert "tasks of a window in the best order, proven (CuMAS 3, 4); order of arrival" in html
+
+
 def attributes_of(page, tag):
     return [attributes for name, attributes in page.elements if name == tag]
 

@@ -60,7 +60,7 @@ def compile_command(context: click.Context, /, file: Path, kernel: str | None, *
     \b
     Examples:
       gpushare compile saxpy.cu -k 'saxpy<float>'
-      gpushare compile saxpy.cu -k saxpy --block 256 --option -use_fast_math
+      gpushare compile saxpy.cu -k 'saxpy<float>' --block 256 --option -use_fast_math
       gpushare compile saxpy.ptx
       gpushare compile saxpy.ptx -k saxpy --ptx
     """

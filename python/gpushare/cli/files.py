@@ -62,13 +62,13 @@ def require_distinct(read: Iterable[str | Path] = (), **files: Path | None) -> N
         read: what may be the path of such a file.
         files: the files to write, by the options.
     """
-    inputs = [os.path.realpath(each) for each in read]
     seen: dict[str, str] = {}
     for name, path in files.items():
         if path is None or (path.exists() and not path.is_file()):  # a device can take several documents
             continue
         where = os.path.realpath(path)
-        require(where not in inputs, f"--{name} {path}: the command reads this file: name another one")
+        is_read = where in map(os.path.realpath, read)
+        require(not is_read, f"--{name} {path}: the command reads this file: name another one")
         first = seen.setdefault(where, name)
         require(first == name, f"--{first} and --{name} name one file, {str(path)!r}: give each a different name")
 

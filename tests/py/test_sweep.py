@@ -153,8 +153,10 @@ def typed_in(code):
 
 def test_a_policy_without_source_is_known_by_its_code(swept):
     first = "gs.Plan({launch: state.full_quota(launch) for launch in state.running})"
-    swept(chosen=[typed_in(first)]).run()
-    assert swept(chosen=[typed_in(first)]).done == 6
+    policy = typed_in(first)
+    swept(chosen=[policy]).run()
+    for same in (policy, typed_in(first)):
+        assert swept(chosen=[same]).done == 6
     for other in (first.replace("running", "running[:1]"), f"{first}\n    step = 3"):
         with raises_naming(gs.InvalidInput, "policies", "Mine"):
             swept(chosen=[typed_in(other)])

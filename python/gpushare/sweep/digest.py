@@ -13,9 +13,6 @@ from typing import Any
 
 from gpushare._core import InvalidInput
 
-NOT_OF_CODE = {"__dict__", "__weakref__", "__doc__", "__module__", "__abstractmethods__", "_abc_impl"}
-"""Entries of a class that its source does not write, or that do nothing."""
-
 
 def digest(value: Any, what: str) -> str:
     """The digest of a value: functions count by their code, and objects by what a pickle would have.
@@ -38,7 +35,13 @@ def source(kind: type) -> Any:
     try:
         return inspect.getsource(kind)
     except (OSError, TypeError):
-        return {name: value for name, value in vars(kind).items() if name not in NOT_OF_CODE}
+        return {name: value for name, value in vars(kind).items() if _is_written(name, value)}
+
+
+def _is_written(name: str, value: Any) -> bool:
+    """Whether an entry of a class is of its code: Python adds others, such as ``__slotnames__`` at the first copy."""
+    is_pythons = name.startswith("__") and name.endswith("__") and not callable(value)
+    return not is_pythons and name != "_abc_impl"
 
 
 def _plain(value: Any, inside: tuple[int, ...]) -> Any:

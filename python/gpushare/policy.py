@@ -144,11 +144,20 @@ class Policy:
 
 
 def policy_name(policy: str | Policy) -> str:
-    """The name under which a policy is listed."""
+    """The name under which a policy is listed.
+
+    Raises:
+        InvalidInput: it is no name, or the policy's own property raised.
+    """
     if isinstance(policy, str):
         return policy
-    require_name("a policy's name", policy.name)
-    return policy.name
+    try:
+        name = policy.name
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}{_place(policy, error)}"
+        raise InvalidInput(f"the name of a {type(policy).__name__} cannot be had: {what}") from error
+    require_name("a policy's name", name)
+    return name
 
 
 def require_built_in(text: str, others: Collection[str] = (), also: str = "") -> None:

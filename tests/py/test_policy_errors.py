@@ -112,6 +112,11 @@ def test_a_name_that_is_no_text(pair, name):
         run_with(pair, everything, name=name)
 
 
+def test_a_name_that_raises(pair):
+    with raises_naming(gs.InvalidInput, "name", "Mine", "ZeroDivisionError"):
+        run_with(pair, everything, name=property(raises(ZeroDivisionError("over"))))
+
+
 def test_starvation_names_the_waiting_launches(pair):
     with raises_naming(gs.PolicyError, (1, "long", 900), (3, "short", 45), "wake_at"):
         run_with(pair, lambda state: gs.Plan({}))

@@ -6,11 +6,11 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from traceback import walk_tb
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import TYPE_CHECKING, Self
 
 from gpushare import _core
@@ -144,18 +144,27 @@ class Policy:
 
 
 def policy_name(policy: str | Policy) -> str:
-    """The name under which a policy is listed."""
+    """The name under which a policy is listed.
+
+    Raises:
+        InvalidInput: it is no name, or the policy's own property raised.
+    """
     if isinstance(policy, str):
         return policy
-    require_name("a policy's name", policy.name)
-    return policy.name
+    try:
+        name = policy.name
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}{_place(policy, error)}"
+        raise InvalidInput(f"the name of a {type(policy).__name__} cannot be had: {what}") from error
+    require_name("a policy's name", name)
+    return name
 
 
 def require_built_in(text: str, others: Collection[str] = (), also: str = "") -> None:
     """Raise InvalidInput unless this names a built-in policy, with options and an ordering that it may have.
 
     Args:
-        text: as in ``cumas:window=12+srtf:groups=2``.
+        text: as in ``cumas:window=12+srtf:remember=no``.
         others: names of what else could have been meant, for the message.
         also: what the message about an unknown name ends with, before the known name that is most like it.
     """
@@ -209,18 +218,25 @@ def oracles() -> set[str]:
     return {entry.name for entry in _core.policies() if entry.is_oracle}
 
 
-@contextmanager
-def blamed_on(policy: Policy, but_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
-    """Turns an exception of a policy into a PolicyError that names it and the line; Ctrl-C and ``but_for`` pass."""
-    try:
-        yield
-    except PolicyError as error:
-        raise PolicyError(f"policy {policy.name!r}: {error}{_place(policy, error)}") from error
-    except but_for:
-        raise
-    except (Exception, SystemExit, GeneratorExit) as error:
-        what = f"raised {type(error).__name__}: {error}{_place(policy, error)}"
-        raise PolicyError(f"policy {policy.name!r} {what}") from error
+@dataclass(frozen=True)
+class BlamedOn(AbstractContextManager[None]):
+    """Turns an exception of a policy into a PolicyError that names it and the line; Ctrl-C and ``but_for`` pass.
+
+    It is a class because ``contextlib.contextmanager`` would let a StopIteration pass.
+    """
+
+    policy: Policy
+    but_for: tuple[type[Exception], ...] = ()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        name = self.policy.name
+        if isinstance(error, PolicyError):
+            raise PolicyError(f"policy {name!r}: {error}{_place(self.policy, error)}") from error
+        if isinstance(error, Exception | SystemExit | GeneratorExit) and not isinstance(error, self.but_for):
+            what = f"raised {type(error).__name__}: {error}{_place(self.policy, error)}"
+            raise PolicyError(f"policy {name!r} {what}") from error
 
 
 def _place(policy: Policy, error: BaseException) -> str:

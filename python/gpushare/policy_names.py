@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gpushare.policy import Policy, policy_name
 
@@ -33,9 +34,17 @@ def with_distinct_names(policies: Sequence[str | Policy]) -> list[str | Policy]:
     return named
 
 
+def _text(value: Any) -> str:
+    """As ``repr``, with the elements of a set in one order: that of ``repr`` is another one in every process."""
+    if isinstance(value, set | frozenset) and value:
+        text = f"{{{', '.join(sorted(map(repr, value)))}}}"
+        return text if isinstance(value, set) else f"frozenset({text})"
+    return repr(value)
+
+
 def _differences(policies: Sequence[Policy]) -> list[str]:
     """What tells the policies apart: the attributes that differ, or numbers where these do not do it."""
-    values = [{key: repr(value) for key, value in vars(policy).items()} for policy in policies]
+    values = [{key: _text(value) for key, value in vars(policy).items()} for policy in policies]
     keys = dict.fromkeys(key for each in values for key in each)
     differing = [key for key in keys if len({each.get(key) for each in values}) > 1]
     words = [", ".join(f"{key}={each[key]}" for key in differing if key in each) for each in values]

@@ -24,7 +24,8 @@ def tracked(items: Iterable[Item], total: int, what: str, show: bool | None = No
     >>> list(tracked([1, 2], total=2, what="doubling", show=False))
     [1, 2]
     """
-    is_seen = sys.stderr.isatty() or "ipykernel.zmqshell" in sys.modules  # a notebook's stderr is no terminal
+    is_terminal = getattr(sys.stderr, "isatty", lambda: False)()  # stderr is None where it was closed
+    is_seen = is_terminal or "ipykernel.zmqshell" in sys.modules  # a notebook's stderr is no terminal
     if not (is_seen if show is None else show):
         yield from items
         return

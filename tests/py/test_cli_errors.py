@@ -163,6 +163,26 @@ def test_a_plot_of_an_unknown_kind_is_refused_before_the_run(call, monkeypatch):
     assert "must end in one of" in call("schedule", "pair.toml", "--policy", "srtf", "--plot", "run.xyz", code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("read", "command"),
+    [
+        ("pair.toml", "compare ercbench ./pair.toml --html"),
+        ("pair.toml", "schedule pair.toml --policy srtf --trace"),
+        ("h100.toml", "compare pair.toml --device h100.toml --save"),
+        ("r.gpushare", "report r.gpushare --html"),
+        ("k.ptx", "compile k.ptx --out"),
+    ],
+)
+def test_a_file_that_is_read_is_not_written_over(call, read, command):
+    pathlib.Path(read).touch()
+    before = pathlib.Path(read).read_bytes()
+    link = pathlib.Path("link" + pathlib.Path(read).suffix)
+    link.symlink_to(read)
+    for same in (read, f"./{read}", link):
+        assert_names(call(*command.split(), str(same), code=2).stderr, pathlib.Path(same).name, "reads")
+    assert pathlib.Path(read).read_bytes() == before
+
+
 @pytest.mark.parametrize("json_or_table", [["--json"], []])
 @pytest.mark.parametrize(
     ("command", "kept", "lost"),

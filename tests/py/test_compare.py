@@ -135,16 +135,28 @@ import gpushare as gs
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 kernel = gs.KernelModel("k", threads=64, latency_ns=1000)
 endless = gs.Workload("endless", [gs.Application("a", [gs.Launch(kernel, 2**40)])])
+
+
+class NeverReturns(gs.Policy):
+    def decide(self, state):
+        while True:
+            pass
+
+
 print("started", flush=True)
-gs.compare([endless], ["fifo"]) if sys.argv[1] == "compare" else gs.run(endless, "fifo", record=False)
+policy = NeverReturns() if "policy" in sys.argv[1] else "fifo"
+gs.run(endless, policy, record=False) if "run" in sys.argv[1] else gs.compare([endless], ["srtf", policy])
 """
 
 
-@pytest.mark.parametrize("job", ["compare", "run"])
+@pytest.mark.parametrize("job", ["compare", "run", "compare with a policy", "run with a policy"])
 def test_ctrl_c_ends_a_run_that_would_take_for_ever(job):
     command = [sys.executable, "-c", CENTURIES, job]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "started\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=60)
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert "KeyboardInterrupt" in errors

@@ -94,12 +94,14 @@ def test_an_unknown_device_in_the_environment_is_named(monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "named"),
     [
-        ("sms = 15", "sms = 0", ("gtx480", "sms")),
+        ("sms = 15", "sms = 0", (4, "sms", 1)),
         ("sms = 15", "sms = 1e3", (4, "sms", "1000.0")),
         ("sms = 15", "sms = 99999999999", (4, "sms")),
-        ("clock_mhz = 1401.0", "clock_mhz = -1.0", "clock_hz"),
-        ("sms = 15", "sms = 2147483647", ("gtx480", "sms", 65536)),
-        ("clock_mhz = 1401.0", "clock_mhz = 1e-300", ("clock_hz", 1000)),
+        ("clock_mhz = 1401.0", "clock_mhz = -1.0", ("clock_mhz", 0.001, -1.0)),
+        ("sms = 15", "sms = 2147483647", (4, "sms", 65536)),
+        ("clock_mhz = 1401.0", "clock_mhz = 1e-300", ("clock_mhz", 0.001)),
+        ("[to_host]", "[off_sm]\nllc_gb_per_s = -1\n[to_host]", ("off_sm.llc_gb_per_s", -1)),
+        ("registers_per_warp = 64", "registers_per_warp = 0", ("granularity.registers_per_warp", 1)),
         ("clock_mhz = 1401.0", "clock_mhz = nan", "clock_mhz"),
         ("threads = 1536", "thread = 1536", ("per_sm.thread", "threads", "warps", "blocks")),
         ("threads = 1536", "threads = 0", "per_sm.threads"),

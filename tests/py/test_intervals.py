@@ -124,6 +124,8 @@ def test_what_cannot_be_put_together_is_named(pair):
     later = pair.arriving(**{pair.applications[1].name: 500})
     with raises_naming(gs.InvalidInput, "pair"):
         gs.Result.concat([once, gs.compare(later, ["srtf"])])
+    with raises_naming(gs.InvalidInput, "other.gpushare", "Result.load"):
+        gs.Result.concat([once, "other.gpushare"])
 
 
 def test_a_policy_that_failed_in_one_part_is_left_out():

@@ -38,6 +38,7 @@ IMPOSSIBLE = {
     "raises what a GPU does": (raises(gs.CudaError("mine")), "CudaError"),
     "leaves": (raises(SystemExit(3)), ("SystemExit", 3)),
     "ends like a generator": (raises(GeneratorExit("mine")), "GeneratorExit"),
+    "finds no next launch": (lambda state: next(iter(())), "StopIteration"),
     "returns None": (lambda state: None, ("gpushare.Plan", "None")),
     "returns a dict": (lambda state: {}, "gpushare.Plan"),
     "shares are None": (lambda state: gs.Plan(None), "NoneType"),
@@ -109,6 +110,11 @@ def test_a_policy_that_cannot_be_copied(pair):
 def test_a_name_that_is_no_text(pair, name):
     with raises_naming(gs.InvalidInput, "name"):
         run_with(pair, everything, name=name)
+
+
+def test_a_name_that_raises(pair):
+    with raises_naming(gs.InvalidInput, "name", "Mine", "ZeroDivisionError"):
+        run_with(pair, everything, name=property(raises(ZeroDivisionError("over"))))
 
 
 def test_starvation_names_the_waiting_launches(pair):

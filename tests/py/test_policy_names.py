@@ -43,6 +43,13 @@ def test_numbers_are_in_the_name_where_that_does_not_do():
     assert names(one, one) == ["Fixed (1)", "Fixed (2)"]
 
 
+def test_a_set_has_one_text_in_every_process():
+    assert [*{8, 0}] != [*{0, 8}]  # as between processes, where texts have other hashes
+    for more in ({8, 0}, {0, 8}):
+        assert names(Fixed(more=more), Fixed(more={1})) == ["Fixed(more={0, 8})", "Fixed(more={1})"]
+    assert names(Fixed(more=frozenset("ba")), Fixed()) == ["Fixed(more=frozenset({'a', 'b'}))", "Fixed(more=None)"]
+
+
 def test_a_chosen_name_stays():
     assert names(Fixed(1).named("one"), Fixed(2)) == ["one", "Fixed"]
     with raises_naming(gs.InvalidInput, "chosen"):

@@ -29,6 +29,12 @@ def test_no_bar_without_a_terminal(capsys, show):
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("stderr", [None, object()], ids=["closed", "a logger"])
+def test_no_bar_where_stderr_is_no_file(monkeypatch, stderr):
+    monkeypatch.setattr(sys, "stderr", stderr)
+    assert list(tracked(range(3), total=3, what="counting")) == [0, 1, 2]
+
+
 @pytest.fixture
 def on_a_terminal(monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

@@ -2,9 +2,10 @@
 """The report: one file, nothing from outside, names escaped, the figures right, the same bytes every time."""
 
 import json
+import os
 import re
 from html.parser import HTMLParser
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 import numpy as np
 import pytest
@@ -194,6 +195,12 @@ def test_one_policy_and_one_application_is_enough(tmp_path):
     assert "<code>fifo</code>" in html
 
 
+def test_a_policy_with_an_ordering_is_none_of_the_users_own(tmp_path):
+    html = written(gs.compare(PAIRS[0], ["cumas:window=3+fifo"]), tmp_path)
+    assert "your own policy" not in html
+    assert "tasks of a window in the best order, proven (CuMAS 3, 4); order of arrival" in html
+
+
 def attributes_of(page, tag):
     return [attributes for name, attributes in page.elements if name == tag]
 
@@ -236,6 +243,12 @@ def test_the_command_and_links_to_files_beside_it(evil_result, tmp_path):
     assert "#" not in first
     assert "?" not in first
     assert second == "t.pftrace"
+
+
+def test_links_lead_to_files_with_names_that_are_no_text(evil_result, tmp_path):
+    path = evil_result.to_html(tmp_path / "r.html", files={"result": tmp_path / os.fsdecode(b"r\xfe.gpushare")})
+    (link,) = attributes_of(Page(path.read_text(encoding="utf-8")), "a")
+    assert unquote_to_bytes(link["href"]) == b"r\xfe.gpushare"
 
 
 def test_the_command_line_writes_links_to_the_files_that_it_writes(call, tmp_path, monkeypatch):

@@ -76,10 +76,11 @@ def test_only_the_file_is_left_behind(saved, tmp_path):
 
 
 def test_a_built_in_policy_makes_its_trace_again(pair, ercbench_pair, tmp_path):
-    result = gs.compare([pair, ercbench_pair], ["srtf", LatestFirst()])
+    result = gs.compare([pair, ercbench_pair], ["srtf", "strings+fifo", LatestFirst()])
     loaded = gs.Result.load(result.save(tmp_path / "r"))
-    assert loaded.run("srtf").record.trace is None
-    assert loaded.run("srtf").trace == result.run("srtf").trace
+    for policy in ("srtf", "strings+fifo"):
+        assert loaded.run(policy).record.trace is None
+        assert loaded.run(policy).trace == result.run(policy).trace
     with raises_naming(gs.InvalidInput, "LatestFirst"):
         _ = loaded.run("LatestFirst").trace
 

@@ -2,7 +2,12 @@
 """A sweep makes every run once, whatever ends it in between, and takes no other sweep's runs for its own."""
 
 import json
+import os
 import pickle
+import re
+import subprocess
+import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -137,6 +142,80 @@ def test_a_policy_that_has_changed_is_refused(swept):
     assert swept(chosen=[policies.Holds({"a", "b"})]).done == 6
     with raises_naming(gs.InvalidInput, "policies", "Holds"):
         swept(chosen=[policies.Holds({"a"})])
+
+
+def typed_in(code):
+    """A policy without source, as one from a cell of a notebook or from ``python -c``."""
+    names = {"gs": gs, "__name__": "__main__"}
+    exec(f"class Mine(gs.Policy):\n    step = 2\n    def decide(self, state):\n        return {code}", names)
+    return names["Mine"]()
+
+
+def test_a_policy_without_source_is_known_by_its_code(swept):
+    first = "gs.Plan({launch: state.full_quota(launch) for launch in state.running})"
+    policy = typed_in(first)
+    swept(chosen=[policy]).run()
+    for same in (policy, typed_in(first)):
+        assert swept(chosen=[same]).done == 6
+    for other in (first.replace("running", "running[:1]"), f"{first}\n    step = 3"):
+        with raises_naming(gs.InvalidInput, "policies", "Mine"):
+            swept(chosen=[typed_in(other)])
+
+
+class Scripted:
+    """Any object."""
+
+    def __init__(self):
+        self.weights = {("a", "b"): 1.0, None: {"x", "y"}}
+        self.me = self
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        ({("a", "b"): 1}, {("a", "c"): 1}),
+        ({1: 2, "a": 3}, {"1": 2, "a": 3}),
+        ({1: 2}, {"1": 2}),
+        (lambda launch: launch.unfinished, lambda launch: launch.blocks),
+        (re.compile("a"), re.compile("b")),
+        (Scripted(), None),
+    ],
+    ids=["pairs as keys", "keys of two kinds", "whole numbers as keys", "function", "pattern", "object in itself"],
+)
+def test_attributes_of_policies_may_be_anything(swept, value, other):
+    swept(chosen=[policies.Holds(value)]).run()
+    assert swept(chosen=[policies.Holds(value)]).done == 6
+    with raises_naming(gs.InvalidInput, "policies", "Holds"):
+        swept(chosen=[policies.Holds(other)])
+
+
+def test_an_attribute_without_content_is_named_with_its_policy(swept):
+    with raises_naming(gs.InvalidInput, "Holds", "lock"):
+        swept(chosen=[policies.Holds(threading.Lock())])
+
+
+DIGEST = """
+from dataclasses import dataclass
+from gpushare.sweep.digest import digest
+
+@dataclass
+class Kept:
+    names: set
+
+print(digest(Kept({"a", "b", "c"}), "it"))
+"""
+
+
+def test_digests_are_the_same_in_every_process():
+    def printed(seed):
+        return subprocess.run(
+            [sys.executable, "-c", DIGEST],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+
+    assert len({printed(seed) for seed in ("1", "2", "3")}) == 1
 
 
 def test_another_version_of_gpushare_is_refused(swept, tmp_path):

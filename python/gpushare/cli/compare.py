@@ -90,7 +90,7 @@ def compare(
       gpushare compare pair.toml --device sim:h100 --json | jq .metrics.srtf.stp
     """
     require_tables()
-    require_distinct(html=html, perfetto=perfetto, save=save)
+    require_distinct([*workloads, device], html=html, perfetto=perfetto, save=save)
     if html is not None:
         require_plots()
     given = [load(text) for text in workloads]

@@ -17,7 +17,7 @@ from gpushare._core import Device, InvalidInput
 from gpushare.checks import require, whole
 from gpushare.cli.arguments import json_option
 from gpushare.cli.completion import names
-from gpushare.cli.files import writable_path
+from gpushare.cli.files import require_distinct, writable_path
 from gpushare.cli.output import print_document, print_json, print_table, remark, say
 from gpushare.files.atomic_write import write_atomically
 from gpushare.kernels.compiled_kernel import CompiledKernel
@@ -60,7 +60,7 @@ def compile_command(context: click.Context, /, file: Path, kernel: str | None, *
     \b
     Examples:
       gpushare compile saxpy.cu -k 'saxpy<float>'
-      gpushare compile saxpy.cu -k saxpy --block 256 --option -use_fast_math
+      gpushare compile saxpy.cu -k 'saxpy<float>' --block 256 --option -use_fast_math
       gpushare compile saxpy.ptx
       gpushare compile saxpy.ptx -k saxpy --ptx
     """
@@ -74,6 +74,7 @@ def compile_command(context: click.Context, /, file: Path, kernel: str | None, *
 def _require_used(context: click.Context, file: Path, kernel: str | None) -> None:
     """Refuses options that would have no effect."""
     given = context.params
+    require_distinct([file], out=given["out"])
     told = [name for name in NEED_A_NAME if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
     if kernel is None and file.suffix == ".ptx" and told:
         raise InvalidInput(f"--{told[0].removesuffix('s')} needs one kernel: name it with -k NAME")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,13 +55,21 @@ def writable_path(context: click.Context, option: click.Parameter, path: Path | 
     return None if path is None else require_writable(path)
 
 
-def require_distinct(**files: Path | None) -> None:
-    """Raises InvalidInput if two options name one file, since the second would overwrite the first."""
+def require_distinct(read: Iterable[str | Path] = (), **files: Path | None) -> None:
+    """Raises InvalidInput if two options name one file to write, or one names a file that the command reads.
+
+    Args:
+        read: what may be the path of such a file.
+        files: the files to write, by the options.
+    """
     seen: dict[str, str] = {}
     for name, path in files.items():
         if path is None or (path.exists() and not path.is_file()):  # a device can take several documents
             continue
-        first = seen.setdefault(os.path.realpath(path), name)
+        where = os.path.realpath(path)
+        is_read = where in map(os.path.realpath, read)
+        require(not is_read, f"--{name} {path}: the command reads this file: name another one")
+        first = seen.setdefault(where, name)
         require(first == name, f"--{first} and --{name} name one file, {str(path)!r}: give each a different name")
 
 

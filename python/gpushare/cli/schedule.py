@@ -87,7 +87,7 @@ def schedule(
       gpushare schedule pair.toml --policy mine.py:LatestFirst --seed 7 --json
     """
     require_tables()
-    require_distinct(perfetto=perfetto, plot=plot, trace=trace)
+    require_distinct([workload, device], perfetto=perfetto, plot=plot, trace=trace)
     if plot is not None:
         _require_picture(plot)
     decides = to_policy(policy)

@@ -52,7 +52,7 @@ def report(file: Path, html: Path | None, perfetto: Path | None, as_json: bool) 
       gpushare report last.pftrace --json
     """
     require_tables()
-    require_distinct(html=html, perfetto=perfetto)
+    require_distinct([file], html=html, perfetto=perfetto)
     begin = _begin(file)
     if begin.startswith(b"PK"):
         if html is not None:

@@ -14,6 +14,11 @@ from gpushare.files.schema import Schema, checked
 from gpushare.files.toml_file import made_from
 
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
+AtLeastOne = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Unit = Annotated[int, Field(ge=1, le=2**14)]
+Bandwidth = Annotated[float, Field(ge=0, le=1e12)]
+PositiveBandwidth = Annotated[float, Field(gt=0, le=1e12)]
+Factor = Annotated[float, Field(ge=0, le=1e6)]
 Nanoseconds = Annotated[float, Field(ge=0, le=1e15)]
 """The core checks values within these limits, which are those of its number types."""
 PositiveNanoseconds = Annotated[float, Field(gt=0, le=1e15)]
@@ -25,13 +30,13 @@ USUAL_RUNTIME = _core.RuntimeTuning()
 class SmTable(Schema):
     """Resources that the resident blocks of one SM share."""
 
-    threads: Count
+    threads: AtLeastOne
     """Resident threads."""
-    warps: Count
+    warps: AtLeastOne
     """Resident warps."""
-    blocks: Count
+    blocks: AtLeastOne
     """Resident blocks."""
-    registers: Count
+    registers: AtLeastOne
     """The register file."""
     shared_memory_bytes: Count
     """Shared memory of all resident blocks."""
@@ -44,13 +49,13 @@ class SmTable(Schema):
 class GranularityTable(Schema):
     """The allocation units of an SM's resources."""
 
-    threads_per_warp: Count = 32
+    threads_per_warp: Unit = 32
     """Threads are rounded up to whole warps."""
-    registers_per_warp: Count = 256
+    registers_per_warp: Unit = 256
     """Registers of a warp are rounded up to a multiple of this."""
-    warps: Count = 4
+    warps: AtLeastOne = 4
     """The warps that fit the register file are rounded down to a multiple of this."""
-    shared_memory_bytes: Count = 128
+    shared_memory_bytes: AtLeastOne = 128
     """Shared memory of a block is rounded up to a multiple of this."""
     reserved_shared_memory_bytes: Count = 0
     """Shared memory of each block that the system uses."""
@@ -59,22 +64,22 @@ class GranularityTable(Schema):
 class OffSmTable(Schema):
     """Bandwidths of network, last-level cache and DRAM in GB/s; 0 means no limit."""
 
-    noc_gb_per_s: float = 0.0
+    noc_gb_per_s: Bandwidth = 0.0
     """Between the SMs and the cache; 0: no limit."""
-    llc_gb_per_s: float = 0.0
+    llc_gb_per_s: Bandwidth = 0.0
     """The last-level cache; 0: no limit."""
-    dram_gb_per_s: float = 0.0
+    dram_gb_per_s: Bandwidth = 0.0
     """The device memory; 0: no limit."""
-    delay_linear: float = 0.0
+    delay_linear: Factor = 0.0
     """Additional latency of memory at any load."""
-    delay_saturating: float = 0.0
+    delay_saturating: Factor = 0.0
     """Additional latency of memory near saturation."""
 
 
 class CopyTable(Schema):
     """One direction of the copy engines."""
 
-    bandwidth_gb_per_s: float
+    bandwidth_gb_per_s: PositiveBandwidth
     """The bandwidth of this direction."""
     latency_ns: Nanoseconds = 0.0
     """Time of every copy in addition to its bytes."""
@@ -83,7 +88,7 @@ class CopyTable(Schema):
 class PeerTable(Schema):
     """The link to other GPUs of a host, over which the memory of applications is moved; without one: by the host."""
 
-    bandwidth_gb_per_s: float = 0.0
+    bandwidth_gb_per_s: Bandwidth = 0.0
     """The bandwidth in one direction; 0: there is no link."""
     latency_ns: Nanoseconds = 0.0
     """Time of every move in addition to its bytes."""
@@ -163,9 +168,9 @@ class DeviceTable(Schema):
 
     name: str
     """The name of the device."""
-    sms: Count
+    sms: Annotated[int, Field(ge=1, le=2**16)]
     """Streaming multiprocessors."""
-    clock_mhz: float
+    clock_mhz: Annotated[float, Field(ge=1e-3, le=1e9)]
     """Converts cycles to time."""
     peak_gflop_per_s: float = Field(0.0, ge=0, le=1e12)
     """Single-precision peak, by which Slate classifies kernels; 0: not known."""

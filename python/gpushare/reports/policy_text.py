@@ -13,13 +13,19 @@ ORDINARY = ("hardware-streams", "fifo")
 
 
 def built_in(policy: str) -> _core.PolicyEntry | None:
-    """The built-in policy of this name, with or without options; None for any other.
+    """The built-in policy of this name, with or without options and an ordering; None for any other.
 
-    >>> built_in("srtf"), built_in("my own")
-    (<PolicyEntry srtf>, None)
+    >>> built_in("srtf"), built_in("cumas:window=3+srtf"), built_in("my own")
+    (<PolicyEntry srtf>, <PolicyEntry srtf>, None)
     """
-    name = policy.partition(":")[0]
-    return next((entry for entry in _core.policies() if entry.name == name), None)
+    before, plus, name = policy.rpartition("+")
+    if plus and _ordering(before) is None:
+        return None
+    return next((entry for entry in _core.policies() if entry.name == name.partition(":")[0]), None)
+
+
+def _ordering(text: str) -> _core.OrderingEntry | None:
+    return next((entry for entry in _core.orderings() if entry.name == text.partition(":")[0]), None)
 
 
 def summary(policy: str) -> str | None:
@@ -27,19 +33,25 @@ def summary(policy: str) -> str | None:
 
     >>> summary("green-contexts:40,92")
     'a static partition of the SMs, in equal parts unless sized: green-contexts:40,92'
+    >>> summary("strings+fifo")
+    'whole tasks in order of arrival, phases overlapped; order of arrival, as the hardware does it'
     """
     if is_baseline(policy):
         return BASELINES[policy.partition(":")[0]]
-    entry = built_in(policy)
-    return entry.summary if entry else None
+    return "; ".join(entry.summary for entry in _entries(policy)) or None
 
 
 def described(policy: str) -> str:
     """As :func:`summary`, with the source."""
     if is_baseline(policy):
         return f"without gpushare: {summary(policy)}"
-    entry = built_in(policy)
-    return f"{entry.summary} ({entry.source})" if entry else "your own policy"
+    return "; ".join(f"{entry.summary} ({entry.source})" for entry in _entries(policy)) or "your own policy"
+
+
+def _entries(policy: str) -> list[_core.OrderingEntry | _core.PolicyEntry]:
+    """The ordering, if there is one, and the policy; none for a user's policy."""
+    entry, ordering = built_in(policy), _ordering(policy.rpartition("+")[0])
+    return [each for each in (ordering, entry) if each] if entry else []
 
 
 def ordinary(policies: Collection[str]) -> str | None:

@@ -70,7 +70,8 @@ def write_report(
 
 def _link(page: Path, file: Path) -> dict[str, str]:
     """The name of a file, and its address seen from the page, which stays valid if both are moved together."""
-    return {"name": file.name, "address": quote(os.path.relpath(file.absolute(), page.absolute().parent))}
+    address = os.path.relpath(file.absolute(), page.absolute().parent)
+    return {"name": file.name, "address": quote(os.fsencode(address))}  # a name need not be UTF-8
 
 
 def _contents(result: Result) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpushare._core import InvalidInput
-from gpushare.checks import file_path
+from gpushare.checks import file_path, require
 from gpushare.extras import pandas as pd
 from gpushare.model.workload import Workload
 from gpushare.providers import provided
@@ -173,10 +173,13 @@ class Result:
         out, as in :func:`compare`; the baseline is the first result's.
 
         Raises:
-            InvalidInput: two workloads, or two devices of a workload, differ under one name, or a simulated run is
-                there twice.
+            InvalidInput: two workloads, or two devices of a workload, differ under one name, a simulated run is there
+                twice, or one of them is no result.
         """
-        return concatenated(list(results))
+        listed = list(results)
+        for each in listed:
+            require(isinstance(each, Result), f"concat takes results, got {each!r}; Result.load reads one from a file")
+        return concatenated(listed)
 
     def to_pandas(self) -> pd.DataFrame:
         """Tidy: one row per workload, policy, seed (on a GPU: repeat) and application.

@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
-import pickle
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -15,6 +11,7 @@ from gpushare._core import Device
 from gpushare.model.devices import devices_text
 from gpushare.model.workload import Workload
 from gpushare.policy import Policy, policy_name
+from gpushare.sweep.digest import digest, source
 from gpushare.version import __version__
 
 FORMAT = 1
@@ -33,11 +30,12 @@ def description(
         "gpushare": __version__,
         "seed": seed,
         "workloads": {
-            each.name: _digest([each.to_dict(), *(_models(each, device) for device in on)])
+            each.name: digest([each.to_dict(), *(_models(each, device) for device in on)], f"workload {each.name!r}")
             for each, on in zip(workloads, devices, strict=True)
         },
         "devices": {
-            each.name: f"{devices_text(on)} {_digest(on)}" for each, on in zip(workloads, devices, strict=True)
+            each.name: f"{devices_text(on)} {digest(on, devices_text(on))}"
+            for each, on in zip(workloads, devices, strict=True)
         },
         "place": place,
         "policies": {policy_name(each): _of_policy(each) for each in policies},
@@ -67,23 +65,6 @@ def _of_policy(policy: str | Policy) -> str:
     """The digest of a policy in Python is of its class's source and of its attributes."""
     if isinstance(policy, str):
         return "built-in"
-    classes = [each for each in type(policy).__mro__ if issubclass(each, Policy) and each is not Policy]
-    return _digest([[each.__qualname__ for each in classes], [_source(each) for each in classes], vars(policy)])
-
-
-def _source(kind: type) -> str:
-    try:
-        return inspect.getsource(kind)
-    except (OSError, TypeError):  # typed in at a prompt
-        return ""
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=_text).encode()).hexdigest()[:16]
-
-
-def _text(value: Any) -> Any:
-    """For JSON, what JSON does not know: the same in every process, unlike the order of a set."""
-    if isinstance(value, set | frozenset):
-        return sorted(map(repr, value))
-    return hashlib.sha256(pickle.dumps(value)).hexdigest()
+    classes = [each for each in type(policy).__mro__ if each is not Policy and each is not object]
+    written = [[each.__qualname__, source(each)] for each in classes]
+    return digest([written, vars(policy)], f"policy {policy_name(policy)!r}")

@@ -21,7 +21,7 @@ from gpushare.backends.cuda.energy_meter import EnergyMeter, meter_of, metered
 from gpushare.backends.cuda.loaded_code import LoadedCode
 from gpushare.backends.cuda.loaded_workload import CudaWorkload, LoadedLaunch
 from gpushare.model.workload import Launch, Workload
-from gpushare.policy import Policy, blamed_on, policy_name
+from gpushare.policy import BlamedOn, Policy, policy_name
 from gpushare.results.run import Run
 
 Ended = Callable[[Callable[[], Sequence[str]]], bool]
@@ -114,7 +114,7 @@ class CudaRunner:
                 return self._hardware(prepared, str(policy), alone, record=record, ended=ended)
             if isinstance(policy, str):
                 return self._scheduled(prepared, policy, repeat, record=record, ended=ended)
-            with blamed_on(policy, but_for=(CudaError, TimeoutError)):
+            with BlamedOn(policy, but_for=(CudaError, TimeoutError)):
                 return self._scheduled(prepared, copy.deepcopy(policy), repeat, record=record, ended=ended)
         except CudaError as error:
             raise CudaError(f"workload {prepared.workload.name!r}: {error}") from error

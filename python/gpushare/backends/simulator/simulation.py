@@ -6,8 +6,8 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 from gpushare import _core
 from gpushare._core import Device, InvalidInput
 from gpushare.backends.base import DEFAULT_PLACEMENT
+from gpushare.backends.simulator.interrupts import Interrupts
 from gpushare.model.workload import Application, Workload
-from gpushare.policy import Policy, blamed_on, policy_name
+from gpushare.policy import BlamedOn, Policy, policy_name
 from gpushare.results.run import Run
 
 LARGEST_SEED = 2**64 - 1
@@ -92,9 +93,9 @@ def _no_repeat() -> None:
     return None
 
 
-def end_runs_of_this_thread_when(ended: Callable[[], bool]) -> None:
-    """Ends runs with KeyboardInterrupt once ``ended()`` is true: Python delivers Ctrl-C to the main thread only."""
-    _this_thread.ended = ended
+def end_runs_of_this_thread_by(interrupts: Interrupts) -> None:
+    """Lets these interrupts end the runs that the calling thread makes."""
+    _this_thread.interrupts = interrupts
 
 
 def _simulate(
@@ -106,11 +107,12 @@ def _simulate(
     place: str,
     record: bool,
 ) -> _core.RunRecord:
-    ended = getattr(_this_thread, "ended", None)
+    interrupts: Interrupts | None = getattr(_this_thread, "interrupts", None)
+    ended = interrupts.ended if interrupts else None
     if isinstance(policy, str):
         policies: list[str | Policy] = [policy] * len(devices)
         return _core.simulate(devices, workloads, policies, place=place, seed=seed, record=record, ended=ended)
-    with blamed_on(policy):
+    with interrupts.around_policy() if interrupts else nullcontext(), BlamedOn(policy):
         policies = [copy.deepcopy(policy) for _ in devices]
         return _core.simulate(devices, workloads, policies, place=place, seed=seed, record=record, ended=ended)
 

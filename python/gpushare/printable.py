@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+MOST_CHARACTERS = 200
+"""Of a name that no user has chosen."""
+
 
 def printable(text: str, *, lines: bool = False) -> str:
     r"""The text with control characters escaped: they could move a cursor, change a title or reorder text.
@@ -20,6 +23,16 @@ def printable(text: str, *, lines: bool = False) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() or each in kept else repr(each)[1:-1] for each in text)
+
+
+def own_name(file_name: str) -> str:
+    r"""The name of what runs from a file, for a server: what names cannot have becomes a question mark.
+
+    >>> own_name("it's\x1b[2J.py"), own_name("caf\udce9")
+    ('it?s?[2J.py', 'caf?')
+    """
+    name = "".join(each if each.isprintable() and each not in "'\"" else "?" for each in file_name)
+    return name[:MOST_CHARACTERS]
 
 
 def counted(count: int, noun: str) -> str:

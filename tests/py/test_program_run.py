@@ -9,12 +9,14 @@ import json
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import intercepted
@@ -165,6 +167,10 @@ def test_a_signal_is_passed_on(place):
         (["true"], ["--ordering", "cuda"], 125, "cuda"),
         (["true"], ["--ordering", "cumas:memory_gb=1"], 125, "memory_gb"),
         (["true"], ["--name", "a\x1bb"], 125, "name"),
+        (["true"], ["--name", "a\udcff"], 125, "name"),
+        (["true"], ["--memory", "9999999999TB"], 125, "9999999999TB"),
+        (["true"], ["--priority", str(2**70)], 125, "out of range"),
+        (["true"], ["--report-file", "/nowhere/report.json"], 125, "/nowhere/report.json"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_a_line(place, command, options, code, named):
@@ -172,6 +178,22 @@ def test_what_cannot_be_run_is_told_in_a_line(place, command, options, code, nam
     assert ended.returncode == code
     assert_names(ended.stderr, named)
     assert len(ended.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("report", [["--report-file", "/dev/full"], ["--report"]])
+def test_a_report_that_cannot_be_written_leaves_the_exit_code(place, report):
+    command = shlex.join([*place.command(*report), "bash", "-c", "exit 7"])
+    ran = subprocess.run(["bash", "-c", f"{command} 2>/dev/full"], env=place.environment, check=False)
+    assert ran.returncode == 7
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9", b"a\x1bb", b"it's"])
+def test_a_program_may_have_any_file_name(place, name):
+    file = os.path.join(os.fsencode(place.socket.parent), name)
+    pathlib.Path(os.fsdecode(file)).write_text("#!/bin/sh\nexit 7\n")
+    os.chmod(file, 0o755)
+    ran = place.run(file)
+    assert ran.returncode == 7, ran.stderr
 
 
 def test_a_program_within_a_program_is_refused(place):
@@ -245,6 +267,23 @@ def test_a_server_has_the_usual_urgency_though_its_first_program_has_less(place)
             peer = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         pid = int.from_bytes(peer[:4], sys.byteorder)
         assert (os.getpriority(os.PRIO_PROCESS, running.pid), os.getpriority(os.PRIO_PROCESS, pid)) == (7, 0)
+
+
+def test_a_server_that_ends_while_a_program_joins_it_is_followed_by_another(place):
+    ending = socket.socket(socket.AF_UNIX)
+    ending.bind(str(place.socket))
+    ending.listen()
+
+    def end():
+        ending.accept()[0].close()  # only asks whether there is a server
+        with ending, ending.accept()[0]:
+            place.socket.unlink()
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    ran = place.run("bash", "-c", "exit 7")
+    thread.join()
+    assert ran.returncode == 7, ran.stderr
 
 
 def test_a_program_with_work_is_an_application_that_runs(place):

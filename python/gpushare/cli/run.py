@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,15 @@ import click
 
 from gpushare import _core
 from gpushare._core import CudaError, InvalidInput, PolicyError
+from gpushare.checks import require_name
 from gpushare.cli.completion import names
 from gpushare.cli.output import duration, remark
 from gpushare.cli.tables.program_report import show_report
-from gpushare.printable import printable
-from gpushare.programs.attachment import attached, with_share
+from gpushare.printable import own_name, printable
+from gpushare.programs.attachment import with_share
 from gpushare.programs.coverage import Coverage
 from gpushare.programs.launch import NoProgramError, NotRunnableError, found_program, run_program
-from gpushare.programs.own_server import joined_or_started
+from gpushare.programs.own_server import ServerChoice, scheduled
 from gpushare.programs.predictions import keep_times, known_times
 from gpushare.programs.report import LEAST_COVERAGE, report_of
 from gpushare.programs.run_options import bytes_in
@@ -93,14 +95,18 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
         if choices["server"] is not None and choices[option] is not None:
             raise InvalidInput(f"the server of --server has its {option} already: leave --{option} out")
     program = found_program(command)
-    name = choices["name"] or Path(program).name
+    report_file: Path | None = choices["report_file"]
+    if report_file is not None:
+        _require_writable(report_file)
+    name = choices["name"] or own_name(Path(program).name)
+    require_name("--name", name)
     memory_bytes = 0 if choices["memory"] is None else bytes_in(choices["memory"])
     page = _core.ProgramPage(memory_bytes, round(choices["longest_hold"] * 1e9), choices["workers"])
     known_times(page)
     application = {"name": name, "priority": choices["priority"], "weight": choices["weight"]}
-    path, trusted = joined_or_started(choices["server"], choices["policy"], choices["ordering"])
+    server = ServerChoice(choices["server"], choices["policy"], choices["ordering"])
     coverage: list[Coverage] = []
-    with attached(page, path, trusted, application, to_all_gpus=choices["all_gpus"]) as attachments:
+    with scheduled(page, server, application, to_all_gpus=choices["all_gpus"]) as attachments:
         variables = with_share(attachments[0].environment, choices["sms"])
         ended = run_program(
             command, page, lambda pid: coverage.append(Coverage(pid)), lambda: coverage[0].look(), variables
@@ -117,10 +123,25 @@ def _run(command: tuple[str, ...], choices: dict[str, Any]) -> int:
         coverage[0].ratio,
         ended.whole_reasons,
     )
-    _tell(report, show_all=choices["report"])
-    if choices["report_file"] is not None:
-        choices["report_file"].write_text(json.dumps(report.to_dict(), indent=2) + "\n")
+    with suppress(OSError):  # stderr cannot be written: the exit code stays the program's
+        _tell(report, show_all=choices["report"])
+        _write(report, report_file)
     return ended.code
+
+
+def _require_writable(file: Path) -> None:
+    """Before the program begins, which may run for days. A pipe is not opened here: its reader would see an end."""
+    place = file if file.exists() else file.absolute().parent
+    if not os.access(place, os.W_OK):
+        raise InvalidInput(f"--report-file {file}: cannot be written: name a file in a folder that can be")
+
+
+def _write(report: ProgramReport, file: Path | None) -> None:
+    try:
+        if file is not None:
+            file.write_text(json.dumps(report.to_dict(), indent=2) + "\n")
+    except OSError as error:
+        remark(f"gpushare: {file}: the report cannot be written: {error.strerror or error}")
 
 
 def _tell(report: ProgramReport, *, show_all: bool) -> None:

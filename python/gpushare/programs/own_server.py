@@ -7,40 +7,87 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.daemon.client.server_socket import answers
-from gpushare.daemon.errors import DaemonGoneError
+from gpushare.daemon.errors import DaemonGoneError, DeviceLostError
 from gpushare.daemon.settings import PROGRAMS, default_socket
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import require_built_in, require_open_ordering
+from gpushare.programs.attachment import Attachment, attached
 
 DEFAULT_POLICY = "auto"
 DEFAULT_ORDERING = "arrival"
 START_TIMEOUT_S = 120.0
 """Time in which a server starts, in seconds: for a machine on which all processors are in use."""
+LONGEST_JOINING_S = 5.0
+"""For so long, servers that end while the program joins them are followed by others, in seconds."""
+PAUSE_S = 0.2
+"""The pause before the next one, in seconds."""
 COMMAND = (sys.executable, "-P", "-m", "gpushare", "serve", "--while-used", "--log-level", "WARNING")
 
 
-def joined_or_started(
-    server: Path | None, policy: str | None, ordering: str | None = None
-) -> tuple[Path, Sequence[int] | None]:
-    """The socket of a server, and the users that may own it; None: any.
+@dataclass(frozen=True)
+class ServerChoice:
+    """The server that a program asks for.
 
-    Args:
-        server: the socket that the user names.
+    Attributes:
+        socket: the socket that the user names; None: that of the user, where a server is started if there is none.
         policy: policy of a server that is started.
         ordering: its ordering of copies and launches.
+    """
+
+    socket: Path | None = None
+    policy: str | None = None
+    ordering: str | None = None
+
+
+@contextmanager
+def scheduled(
+    page: _core.ProgramPage, choice: ServerChoice, application: Mapping[str, Any], *, to_all_gpus: bool = False
+) -> Iterator[list[Attachment]]:
+    """The program's connections to that server. One that ends with its last program may do so at this moment.
+
+    Args:
+        page: the program's shared page.
+        choice: of the server.
+        application: name, priority and weight, as the server takes them.
+        to_all_gpus: it keeps all GPUs that it may use, and is scheduled on all.
 
     Raises:
-        InvalidInput: a server with a policy and an ordering is running already; or there are no such ones.
-        DaemonGoneError: the server that was started has ended.
+        InvalidInput: a server with a policy and an ordering is running already; or there are no such ones; or it
+            schedules no programs.
+        DaemonGoneError: the server has ended.
+        RefusedError: it refuses the user, or the requested priority or weight.
     """
-    if server is not None:
-        return server, None
+    with ExitStack() as ends:
+        ends_s = time.monotonic() + LONGEST_JOINING_S
+        while True:
+            path, trusted, is_new = _joined_or_started(choice)
+            try:
+                all_gpus = attached(page, path, trusted, application, to_all_gpus=to_all_gpus)
+                attachments = ends.enter_context(all_gpus)
+                break
+            except DeviceLostError:
+                raise
+            except DaemonGoneError:
+                if choice.socket is not None or is_new or time.monotonic() > ends_s:
+                    raise
+                time.sleep(PAUSE_S)
+        yield attachments
+
+
+def _joined_or_started(choice: ServerChoice) -> tuple[Path, Sequence[int] | None, bool]:
+    """The socket of a server, the users that may own it (None: any), and whether it was started."""
+    if choice.socket is not None:
+        return choice.socket, None, False
+    policy, ordering = choice.policy, choice.ordering
     path, trusted = default_socket(), (os.getuid(), 0)
     if policy is not None:
         require_built_in(policy)
@@ -57,9 +104,9 @@ def joined_or_started(
                 f"the server at {path} has an ordering already, which cannot be changed: leave --ordering out, or name "
                 "another server's socket in GPUSHARE_SOCKET"
             )
-        return path, trusted
+        return path, trusted, False
     _start(path, policy or DEFAULT_POLICY, ordering or DEFAULT_ORDERING)
-    return path, trusted
+    return path, trusted, True
 
 
 def _start(path: Path, policy: str, ordering: str) -> None:

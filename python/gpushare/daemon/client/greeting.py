@@ -13,6 +13,7 @@ from gpushare import _core
 from gpushare.daemon.errors import WorkerLostError, from_message
 from gpushare.daemon.protocol.limits import PROTOCOL_VERSION, WELCOME_TIMEOUT_S
 from gpushare.daemon.protocol.wire import Channel, Message, close_all
+from gpushare.printable import own_name
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,13 @@ def greeted(channel: Channel, path: Path, wish: Wish) -> tuple[Message, _core.Cl
 
 
 def _answer(channel: Channel, path: Path, wish: Wish) -> tuple[Message, list[int]]:
-    name = "".join(each if each.isprintable() else "?" for each in Path(sys.argv[0]).name) or "python"
+    name = own_name(Path(sys.argv[0]).name) or "python"
     ends_s = time.monotonic() + WELCOME_TIMEOUT_S
     timer = threading.Timer(WELCOME_TIMEOUT_S, channel.close)
     timer.daemon = True
     timer.start()
     try:
-        channel.send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "name": name[:200], **asdict(wish)})
+        channel.send({"v": PROTOCOL_VERSION, "id": 0, "do": "hello", "name": name, **asdict(wish)})
         return channel.receive()
     except (EOFError, OSError) as error:
         why = f"no answer for {WELCOME_TIMEOUT_S:g} s" if time.monotonic() >= ends_s else str(error)

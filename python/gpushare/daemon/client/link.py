@@ -124,7 +124,7 @@ class Link:
             self._replies[number] = reply
         try:
             self._channel.send({"v": PROTOCOL_VERSION, "id": number, "do": verb, **fields}, descriptors)
-        except ProtocolError:
+        except (InvalidInput, ProtocolError):
             self._replies.pop(number, None)
             raise
         except OSError as error:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from gpushare._core import InvalidInput
 from gpushare.daemon.errors import ProtocolError
 from gpushare.daemon.protocol.limits import MOST_DESCRIPTORS, MOST_MESSAGE_BYTES, SEND_TIMEOUT_S
 
@@ -41,6 +42,7 @@ class Channel:
         """Sends one message.
 
         Raises:
+            InvalidInput: it has what cannot be encoded (:func:`packed`).
             ProtocolError: it is larger than the peer accepts.
             TimeoutError: the peer does not read.
             OSError: the connection has ended.
@@ -116,10 +118,17 @@ class Channel:
 
 
 def packed(message: Message) -> bytes:
-    """The encoded message."""
+    """The encoded message.
+
+    Raises:
+        InvalidInput: a text is not of Unicode, or a number has more than 64 bits.
+    """
     import msgpack
 
-    body = msgpack.packb(message)
+    try:
+        body = msgpack.packb(message)
+    except (UnicodeEncodeError, OverflowError) as error:
+        raise InvalidInput(f"a request for the server cannot be sent: {error}") from error
     return LENGTH.pack(len(body)) + body
 
 

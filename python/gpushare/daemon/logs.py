@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
+from gpushare.daemon.log_output import log_output
 from gpushare.printable import printable
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -104,7 +104,7 @@ def cut(text: str) -> str:
 
 def log_to_stderr(*, as_json: bool, level: str = "INFO", lines_per_second: float) -> None:
     """Sets up logging in the server's processes."""
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(log_output())
     handler.setFormatter(JsonLines() if as_json else Lines(LINE))
     handler.addFilter(Bearable(lines_per_second))
     logger = logging.getLogger("gpushare")

@@ -32,7 +32,7 @@ from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.server_socket import answers
 from gpushare.programs.attachment import with_share
 from gpushare.programs.coverage import descendants
-from gpushare.programs.driver_folder import LIBRARY
+from gpushare.programs.driver_folder import LIBRARY, PREFIX
 from gpushare.programs.escapes import escapes_of, findings_of
 
 PATIENCE_S = 60
@@ -243,6 +243,35 @@ def test_times_are_kept_for_the_next_run(place):
     known = ProfileStore(pathlib.Path(place.environment["GPUSHARE_PROFILES"])).launch_times("")
     assert len(known) == 1
     assert known[0][1] > 0
+
+
+def test_what_a_killed_run_has_left_is_removed_once_its_program_has_ended(place):
+    folders = place.socket.parent / "folders"
+    folders.mkdir()
+    place.environment["TMPDIR"] = str(folders)
+    place.serve()
+    killed, living = place.start(), place.start()
+    (program,) = place.programs_of(killed)
+    killed.process.kill()
+    killed.process.wait()
+    for each in folders.glob(f"{PREFIX}*"):
+        os.utime(each, (0, 0))
+    place.run("true")
+    assert len(list(folders.glob(f"{PREFIX}*"))) == 2
+    os.kill(program, signal.SIGKILL)
+    until(lambda: not environ_of(program))
+    place.run("true")
+    assert len(list(folders.glob(f"{PREFIX}*"))) == 1
+    assert living.ask("launch kernel 5").startswith("took")
+    living.end()
+    assert list(folders.iterdir()) == []
+
+
+def environ_of(pid):
+    """Empty once it has ended."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/environ").read_bytes()
+    return b""
 
 
 # The server

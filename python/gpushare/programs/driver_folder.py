@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gpushare import _core
@@ -19,6 +22,9 @@ IMAGES = LIBRARY.with_name("libgpushare_images.so")
 DRIVER = "libcuda.so.1"
 DRIVER_BEHIND = "libcuda-real.so"
 """The name that gpushare's library is linked to."""
+PREFIX = "gpushare-run-"
+LEAST_AGE_S = 60.0
+"""A younger folder may be one that its run has not locked yet."""
 PAGE_VARIABLE = "GPUSHARE_PROGRAM"
 """The environment variable that locates the scheduling page for a program's processes."""
 
@@ -46,19 +52,67 @@ def driver_file() -> Path:
 
 @contextmanager
 def driver_folder() -> Iterator[Path]:
-    """The folder, which exists while programs use it.
+    """The folder, which exists while programs use it. Those that killed runs have left are removed.
 
     Raises:
         CudaError: there is no driver, or gpushare was built without its library.
     """
     driver = driver_file()
-    with tempfile.TemporaryDirectory(prefix="gpushare-run-") as made:
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as made, _locked(made):
         folder = Path(made)
+        _remove_left(folder.parent)
         for name in (DRIVER, "libcuda.so"):
             (folder / name).symlink_to(LIBRARY)
         (folder / IMAGES.name).symlink_to(IMAGES)
         (folder / DRIVER_BEHIND).symlink_to(driver)
         yield folder
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Marks the folder as that of a run: the kernel releases the lock with the process."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks: then programs are found by their environment
+            fcntl.flock(opened, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _remove_left(place: Path) -> None:
+    """Removes folders of runs that have ended without removing them, unless a program goes on there."""
+    left = [each for each in place.glob(f"{PREFIX}*") if _is_left(each)]
+    used = _environments() if left else b""
+    for folder in left:
+        if os.fsencode(folder) not in used:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_left(folder: Path) -> bool:
+    try:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(opened)
+        if found.st_uid != os.getuid() or time.time() - found.st_mtime < LEAST_AGE_S:
+            return False
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(opened)
+    return True
+
+
+def _environments() -> bytes:
+    """Those of all processes that can be seen."""
+    found = b""
+    for each in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):  # of another user, or ended
+            found += each.read_bytes()
+    return found
 
 
 def environment(folder: Path, page: int, others: Mapping[str, str]) -> dict[str, str]:

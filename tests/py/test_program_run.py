@@ -28,9 +28,10 @@ from messages import assert_names, raises_naming
 from worker_kernels import launch
 
 import gpushare as gs
+from gpushare._core import ProgramPage
 from gpushare.daemon.client.greeting import Wish
 from gpushare.daemon.client.server_socket import answers
-from gpushare.programs.attachment import with_share
+from gpushare.programs.attachment import attached, with_share
 from gpushare.programs.coverage import descendants
 from gpushare.programs.driver_folder import LIBRARY, PREFIX
 from gpushare.programs.escapes import escapes_of, findings_of
@@ -170,7 +171,6 @@ def test_a_signal_is_passed_on(place):
         (["true"], ["--name", "a\udcff"], 125, "name"),
         (["true"], ["--memory", "9999999999TB"], 125, "9999999999TB"),
         (["true"], ["--priority", str(2**70)], 125, "out of range"),
-        (["true"], ["--report-file", "/nowhere/report.json"], 125, "/nowhere/report.json"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_a_line(place, command, options, code, named):
@@ -178,6 +178,12 @@ def test_what_cannot_be_run_is_told_in_a_line(place, command, options, code, nam
     assert ended.returncode == code
     assert_names(ended.stderr, named)
     assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_a_report_for_a_folder_that_is_not_there_is_refused_before_the_program_begins(place):
+    ran = place.run("echo", "begun", options=["--report-file", "/nowhere/report.json"])
+    assert (ran.returncode, ran.stdout) == (125, "")
+    assert "/nowhere/report.json" in ran.stderr
 
 
 @pytest.mark.parametrize("report", [["--report-file", "/dev/full"], ["--report"]])
@@ -313,6 +319,25 @@ def test_a_server_that_ends_while_a_program_joins_it_is_followed_by_another(plac
     ran = place.run("bash", "-c", "exit 7")
     thread.join()
     assert ran.returncode == 7, ran.stderr
+
+
+def test_the_server_gives_up_the_memory_of_programs_that_have_ended(place):
+    (worker,) = descendants(place.serve().pid)[1:]
+
+    def pages():
+        return [each for each in links_in(pathlib.Path(f"/proc/{worker}/fd")) if "gpushare program" in each]
+
+    for number in range(30):  # of those that wait for Python's collector, some are left
+        page = ProgramPage(0, 10**9, False)
+        with attached(page, place.socket, None, {"name": f"p{number}", "priority": 0, "weight": 1.0}):
+            assert len(pages()) >= 1
+    until(lambda: not pages())
+
+
+def links_in(folder):
+    for each in folder.iterdir():
+        with contextlib.suppress(OSError):  # closed meanwhile
+            yield os.readlink(each)
 
 
 def test_a_program_with_work_is_an_application_that_runs(place):

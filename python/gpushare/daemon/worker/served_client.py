@@ -254,6 +254,7 @@ class ServedClient:
         self.worker.accounts.wake()
         for program in self.programs:
             program.close()
+        self.programs.clear()
         close_all([self.gang[0]] if self.gang else [])
         if len(self.applications) > 0:
             look_before_end(self.worker)

@@ -2842,6 +2842,10 @@ class ProgramPort:
         """
         The program continues without a scheduler.
         """
+    def state(self, of_session: str) -> str:
+        """
+        What holds of the program on this GPU, where its application has that state in the session.
+        """
 
 def average_normalized_turnaround(
     ntt: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex],

@@ -27,6 +27,16 @@ void ProgramPort::close() {
   thread_.join();
 }
 
+std::string ProgramPort::state(std::string of_session) const {
+  const GangMember& gang = program_->gang();
+  const bool is_led_elsewhere = !gang.leads();
+  if (of_session == "cancelled") return of_session;
+  if (is_led_elsewhere && gang.led_elsewhere().sms > 0) return "running";
+  const bool may_run = is_led_elsewhere || of_session == "starting" || of_session == "running";
+  if (may_run && program_->is_held()) return "waiting";
+  return is_led_elsewhere ? "idle" : of_session;
+}
+
 void ProgramPort::serve() {
   try {
     serve_tasks();

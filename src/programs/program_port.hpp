@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "daemon/session_application.hpp"
@@ -23,6 +24,11 @@ class ProgramPort {
 
   /// The program continues without a scheduler, and its application is withdrawn.
   void close();
+
+  /// What holds on this GPU of a program whose application has the state `of_session` (session_status.hpp): the session
+  /// does not know what the schedulers of its other GPUs decide, nor that it is held though a plan lets it run. From
+  /// any thread.
+  std::string state(std::string of_session) const;
 
  private:
   void serve();

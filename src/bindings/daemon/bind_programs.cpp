@@ -143,6 +143,8 @@ void bind_programs(py::module_& module) {
            py::arg("descriptor"), py::arg("run_at_once") = false, py::arg("gang") = py::none(), py::keep_alive<1, 2>(),
            "Of the page, which remains the caller's. Where the program has several GPUs: the board's descriptor, the "
            "number of this one, and how many. Throws InvalidInput where one is no page, or no board.")
+      .def("state", &ProgramPort::state, py::arg("of_session"),
+           "What holds of the program on this GPU, where its application has that state in the session.")
       .def("close", &ProgramPort::close, py::call_guard<py::gil_scoped_release>(),
            "The program continues without a scheduler.");
 }

@@ -23,5 +23,5 @@ class DaemonStatus(dict[str, Any]):
 
     @property
     def applications(self) -> list[SimpleNamespace]:
-        """The applications of all clients that have submitted a launch; ``name`` ends with the client's number."""
+        """Programs, and the applications that have submitted a launch; ``name`` ends with the client's number."""
         return [SimpleNamespace(**each, device=0) for each in self["applications"] if "state" in each]

@@ -18,15 +18,26 @@ class ServedApplication:
         account: the port's account of its jobs.
         min_speed: its least speed; 0: none.
         priority: its present priority.
+        weight: its weight.
+
+    Attributes:
+        program: as which it is scheduled, if it is a program.
     """
 
     def __init__(
-        self, application: Any, account: _core.ApplicationAccount, min_speed: float, priority: int = 0
+        self,
+        application: Any,
+        account: _core.ApplicationAccount,
+        min_speed: float,
+        priority: int = 0,
+        weight: float = 1.0,
     ) -> None:
         self.application = application
         self.min_speed = min_speed
         self.priority = priority
+        self.weight = weight
         self.is_cancelled = False
+        self.program: _core.ProgramPort | None = None
         self._account = account
         self._priority_from_operator: int | None = None
         self._lock = threading.Lock()

@@ -10,6 +10,7 @@ from gpushare.daemon.descriptors import open_descriptors
 from gpushare.daemon.worker.metrics import memory_of
 
 if TYPE_CHECKING:
+    from gpushare.daemon.worker.served_application import ServedApplication
     from gpushare.daemon.worker.served_client import ServedClient
     from gpushare.daemon.worker.worker import Worker
 
@@ -33,6 +34,10 @@ FIELDS = (
     "is_late",
 )
 """Fields of an application that are copied from the session's status."""
+BEFORE_LAUNCHES = dict.fromkeys(FIELDS, 0) | {
+    "number": None, "state": "idle", "kernel": "", "quota": "", "remaining_ns": None, "is_late": False,
+}  # fmt: skip
+"""Those of a program that the session does not know yet, as it has not run by the decision of its scheduler."""
 
 
 def status_of(worker: Worker) -> dict[str, Any]:
@@ -52,7 +57,7 @@ def status_of(worker: Worker) -> dict[str, Any]:
         "loaded_kernels": worker.session.loaded_kernels,
         "clients": [_client(each) for each in clients],
         "applications": [
-            known.get(application.name, {"name": application.name})
+            _known_of(application, known)
             | {
                 "client": client.number,
                 "unfinished_jobs": totals.unfinished,
@@ -65,6 +70,15 @@ def status_of(worker: Worker) -> dict[str, Any]:
             for totals in [application.totals]
         ],
     }
+
+
+def _known_of(application: ServedApplication, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    fields = known.get(application.name, {"name": application.name})
+    if application.program is None:
+        return fields
+    own = {"priority": application.priority, "weight": application.weight}
+    all_fields = BEFORE_LAUNCHES | own | fields
+    return all_fields | {"state": application.program.state(all_fields["state"])}
 
 
 def _client(client: ServedClient) -> dict[str, Any]:

@@ -20,7 +20,8 @@ def attach(client: ServedClient, request: AttachProgram, _number: int, descripto
         raise InvalidInput(f"this client has {MOST_PROGRAMS} programs, as many as a client may have: connect anew")
     page = descriptor_in(descriptors)
     try:
-        client.programs.append(session.attach(application.application, page, client.gang))
+        application.program = session.attach(application.application, page, client.gang)
+        client.programs.append(application.program)
     finally:
         os.close(page)
     return {"environment": client.grant.program_environment, "gpus": client.grant.gpus}

@@ -47,7 +47,7 @@ def _open(client: ServedClient, request: OpenApplication) -> int:
     account = _core.ApplicationAccount()
     in_session = application if isinstance(application, _core.ServedApplication) else None
     handle = client.port.add_application(application.name, in_session, account)
-    served = ServedApplication(application, account, request.min_speed or 0, request.priority)
+    served = ServedApplication(application, account, request.min_speed or 0, request.priority, request.weight)
     client.applications.put(handle, served)
     client.worker.job_metrics.opened(client.grant.user, served)
     return handle

@@ -3,6 +3,8 @@
 
 import os
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -33,6 +35,16 @@ def test_a_client_without_a_thread_is_dropped_and_others_are_not(serve, folder, 
                 assert connection.recv(1) == b""
     with gs.connect(folder / "socket") as session:
         assert session.zeros(3).numpy().sum() == 0
+
+
+def test_a_full_disk_keeps_no_server_from_its_socket(folder):
+    code = """
+import pathlib, resource, sys
+from gpushare.daemon.supervisor.listener import Listener
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # no file can be written
+Listener(pathlib.Path(sys.argv[1])).close()
+"""
+    subprocess.run([sys.executable, "-c", code, str(folder / "socket")], check=True)
 
 
 @pytest.fixture

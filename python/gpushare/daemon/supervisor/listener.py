@@ -84,5 +84,6 @@ def _locked(lock_path: Path, path: Path) -> int:
         os.close(lock)
         raise InvalidInput(f"{path}: a server (process {holder}) is there already") from None
     os.ftruncate(lock, 0)
-    os.write(lock, f"{os.getpid()}\n".encode())
+    with contextlib.suppress(OSError):  # on a full disk, the message to another server has no number
+        os.write(lock, f"{os.getpid()}\n".encode())
     return lock

@@ -80,7 +80,7 @@ def test_a_source_that_takes_all_memory_is_refused_and_its_user_goes_on(compile_
 
 
 def test_ptx_that_takes_minutes_is_ended_with_its_assembler(compile_with, eventually, temporary):
-    made = compilations(compile_seconds=4)
+    made = compilations(compile_seconds=8)
     before = groups_of(os.getpid())
     seen = []
 
@@ -88,7 +88,7 @@ def test_ptx_that_takes_minutes_is_ended_with_its_assembler(compile_with, eventu
         seen.extend(group for group in groups_of(os.getpid()) - before if ptxas_in(group))
         return False
 
-    with raises_naming(gs.CompileError, "k", 4, "compile_seconds"):
+    with raises_naming(gs.CompileError, "k", 8, "compile_seconds"):
         compile_with(made, slow(), is_gone=look)
     assert seen
     eventually(lambda: not running_in(seen[-1]))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a session says of policies that it cannot have, and of those that misbehave."""
 
+import contextlib
+
 import pytest
 from messages import raises_naming
 
@@ -97,3 +99,20 @@ def test_a_policy_that_calls_its_session_is_refused():
         submit(session.application("a")).result(PATIENCE_S)
     assert len(Curious.refusals) == 7
     assert all("a policy cannot call the session that it decides for" in each for each in Curious.refusals)
+
+
+class Endless(gs.Policy):
+    def decide(self, state):
+        while True:
+            pass
+
+
+@pytest.mark.parametrize("end", [lambda session: session.close(), lambda session: session.finish(timeout=0.1)])
+def test_a_policy_that_does_not_return_keeps_no_session_from_its_end(end):
+    session = gs.Session(DEVICE, Endless())
+    job = submit(session.application("a"))
+    with contextlib.suppress(gs.PolicyError):  # finish() has to say what has failed
+        end(session)
+    session.close()
+    with raises_naming(gs.PolicyError, "Endless", "TimeoutError", __file__):
+        job.result(PATIENCE_S)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <pybind11/stl.h>
 
+#include <future>
+
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/cuda/cuda_views.hpp"
@@ -73,6 +75,23 @@ std::vector<UsageMeter> meters_of(const SessionRecord& done, const std::vector<D
   return meters;
 }
 
+/// Raises TimeoutError in the policy in Python that the session's thread is asking, if it is. Another thread can have
+/// that number when it has ended, but not one that Python knows before this one lets go of the GIL.
+void interrupt_policy(const Session& session) {
+  const py::gil_scoped_acquire gil;
+  PyThreadState_SetAsyncExc(session.thread_number(), PyExc_TimeoutError);
+}
+
+/// Has the session end, without the GIL. A policy in Python that does not return is interrupted after some time.
+template <typename End>
+auto ended(Session& session, End end) {
+  constexpr std::chrono::seconds patience(5);
+  session.require_other_thread();
+  auto made = std::async(std::launch::async, [&] { return end(session); });
+  while (made.wait_for(patience) != std::future_status::ready) interrupt_policy(session);
+  return made.get();
+}
+
 /// `offsets`: the time of the first session when the clock of each is at 0.
 py::tuple finish(const std::vector<SessionPtr>& sessions, const std::vector<Device>& devices,
                  const std::vector<std::int64_t>& offsets, double timeout_s) {
@@ -90,7 +109,8 @@ py::tuple finish(const std::vector<SessionPtr>& sessions, const std::vector<Devi
     const py::gil_scoped_release no_gil;
     std::vector<OfDevice<SessionRecord>> records;
     for (std::size_t i = 0; i < sessions.size(); ++i) {
-      records.push_back({sessions[i]->finish(Duration{}), Duration(offsets[i])});
+      const auto end = [](Session& session) { return session.finish(Duration{}); };
+      records.push_back({ended(*sessions[i], end), Duration(offsets[i])});
     }
     done = merged(std::move(records), sms);
   }
@@ -204,8 +224,9 @@ void bind_session(py::module_& module) {
       .def("set_policy", &set_policy, py::arg("policy"), "Another policy decides from now on.")
       .def("require_other_thread", &Session::require_other_thread, "Throws InvalidInput in the session's thread.")
       .def("status", &Session::status, no_gil)
-      .def("close", &Session::close, no_gil,
-           "Ends everything at the next block boundary; jobs that have not ended fail.");
+      .def(
+          "close", [](Session& self) { ended(self, [](Session& session) { session.close(); }); }, no_gil,
+          "Ends everything at the next block boundary; jobs that have not ended fail.");
   module.def("finish_sessions", &finish, py::arg("sessions"), py::arg("devices"), py::arg("offsets_ns"),
              py::arg("timeout_s"),
              "Waits for everything in the sessions, one for each device; returns what was done as a workload, and its "

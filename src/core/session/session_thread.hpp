@@ -2,6 +2,8 @@
 // A thread that is told from others while it works, and that any number of others may join.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <mutex>
 #include <thread>
@@ -14,12 +16,14 @@ class SessionThread {
   template <typename Work>
   explicit SessionThread(Work work)
       : thread_([this, work] {
-          own_ = std::this_thread::get_id();
+          number_ = ::pthread_self();
           work();
-          own_ = std::thread::id();  // another thread may have its number later
+          number_ = 0;  // another thread may have it later
         }) {}
 
-  bool is_current() const { return std::this_thread::get_id() == own_; }
+  bool is_current() const { return ::pthread_self() == number_; }
+  /// 0: it has ended its work.
+  pthread_t number() const { return number_; }
 
   /// Nothing happens where it has been joined already.
   void join() {
@@ -29,7 +33,7 @@ class SessionThread {
 
  private:
   std::mutex joining_;
-  std::atomic<std::thread::id> own_;
+  std::atomic<pthread_t> number_ = 0;
   std::thread thread_;
 };
 

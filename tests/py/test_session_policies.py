@@ -2,6 +2,7 @@
 """What a session says of policies that it cannot have, and of those that misbehave."""
 
 import contextlib
+import threading
 
 import pytest
 from messages import raises_naming
@@ -102,15 +103,20 @@ def test_a_policy_that_calls_its_session_is_refused():
 
 
 class Endless(gs.Policy):
+    asked = threading.Event()
+
     def decide(self, state):
+        self.asked.set()
         while True:
             pass
 
 
 @pytest.mark.parametrize("end", [lambda session: session.close(), lambda session: session.finish(timeout=0.1)])
 def test_a_policy_that_does_not_return_keeps_no_session_from_its_end(end):
+    Endless.asked.clear()
     session = gs.Session(DEVICE, Endless())
     job = submit(session.application("a"))
+    assert Endless.asked.wait(PATIENCE_S)
     with contextlib.suppress(gs.PolicyError):  # finish() has to say what has failed
         end(session)
     session.close()

@@ -3,7 +3,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 import weakref
@@ -201,29 +200,23 @@ def test_a_result_without_a_timeout_waits_until_the_job_has_ended(session, monke
     assert job.done()
 
 
-def test_two_threads_may_be_the_first_to_use_a_future(session):
-    gate, is_half_made = Future(), threading.Event()
+def test_two_threads_may_be_the_first_to_use_a_future(session, monkeypatch):
+    gate, is_being_made = Future(), threading.Event()
     job = session.application("alice").submit(model(), grid=15, block=192, after=gate)
     ends = [Future(), Future()]
 
-    def pause(frame, event, _):
-        if frame.f_code is not Future.__init__.__code__:
-            return None
-        if event == "line" and "_condition" in vars(frame.f_locals["self"]) and not is_half_made.is_set():
-            is_half_made.set()
-            late.join(0.2)  # it cannot end before the state is there
-        return pause
-
-    def first():
-        sys.settrace(pause)
-        job.add_done_callback(ends[0].set_result)
-        sys.settrace(None)
+    def made_slowly():
+        is_being_made.set()
+        late.join(0.2)  # it cannot end before the state is there
+        return Future()
 
     def second():
-        assert is_half_made.wait(PATIENCE_S)
+        assert is_being_made.wait(PATIENCE_S)
         job.add_done_callback(ends[1].set_result)
 
-    early, late = (threading.Thread(target=each, daemon=True) for each in (first, second))
+    monkeypatch.setattr("gpushare.session.job.Future", made_slowly)
+    early = threading.Thread(target=job.add_done_callback, args=(ends[0].set_result,), daemon=True)
+    late = threading.Thread(target=second, daemon=True)
     for each in (late, early):
         each.start()
     for each in (late, early):

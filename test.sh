@@ -132,12 +132,13 @@ run_pytest() {
 # not there for a while makes tests fail that wait for other processes; what fails twice is at fault. The summary of the
 # stage names these tests, as the first failure may have a cause worth finding.
 once_more_alone() {
-  local status=$1 failed=.pytest_cache/v/cache/lastfailed names
+  local status=$1 names
   shift
-  names=$(sed -n 's/^ *"\(.*\)": true,\{0,1\}$/\1/p' "$failed")
-  ((status == 1 && $(wc -l <<<"$names") <= 3)) || return "$status"
-  python -m pytest -q --last-failed "$@"
-  sed 's/^/1 passed when it ran again, alone: /' <<<"$names"
+  mapfile -t names < <(python -c 'import json; print(*json.load(open(".pytest_cache/v/cache/lastfailed")), sep="\n")' |
+    sed 's/@[^]@]*$//') # without the name of a group
+  ((status == 1 && ${#names[@]} >= 1 && ${#names[@]} <= 3)) || return "$status"
+  python -m pytest -q "$@" "${names[@]}"
+  printf '1 passed when it ran again, alone: %s\n' "${names[@]}"
 }
 
 stage_pytest() { # tests/py, tests/stand_in and tests/cuda, including those that run kernels on the PTX interpreter

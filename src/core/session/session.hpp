@@ -100,11 +100,11 @@ class Session {
   /// happens where the application has nothing under way.
   void fail_for(ApplicationId application, std::string why);
 
+  /// The number of the session's thread; 0: it has ended.
+  pthread_t thread_number() const { return thread_.number(); }
   /// Throws InvalidInput in the session's thread, where policies run: it would wait for itself. All that follows does
   /// so, but for failure().
   void require_other_thread() const;
-  /// That of the session's thread; 0: it has ended.
-  pthread_t thread_number() const { return thread_.number(); }
 
   /// Throws PolicyError where the policy has no use for this priority.
   void set_priority(ApplicationId application, int priority);

@@ -10,24 +10,19 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from gpushare._core import InvalidInput
 from gpushare.checks import number, require, require_name, whole
 from gpushare.daemon.client.server_socket import answers
-from gpushare.daemon.errors import DaemonGoneError
 from gpushare.daemon.settings import PROGRAMS, default_socket
 from gpushare.model.workload import PRIORITIES
 from gpushare.policy import require_built_in
-from gpushare.programs.own_server import START_TIMEOUT_S, last_line, make_urgent
+from gpushare.programs.own_server import started
 from gpushare.programs.run_options import bytes_in
 
 GPUSHARE = (sys.executable, "-m", "gpushare")
-PAUSE_S = 0.05
 EXECUTABLE = "py_executable"
 
 
@@ -94,18 +89,7 @@ class NodeServer:
         if answers(path):
             return
         command = [*GPUSHARE, "serve", "--device", PROGRAMS, "--socket", str(path), "--log-level", "WARNING", *options]
-        log = Path(tempfile.mkdtemp(prefix="gpushare-ray-")) / "log"
-        with log.open("wb") as file:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file)
-        make_urgent(self._process.pid)  # Ray starts actors with a niceness of 15
-        ends_s = time.monotonic() + START_TIMEOUT_S
-        while not answers(path):
-            if self._process.poll() is not None and not answers(path):
-                raise DaemonGoneError(f"the server of this node has ended at once: {last_line(log)}")
-            if time.monotonic() > ends_s:
-                self._process.kill()
-                raise DaemonGoneError(f"the server of this node did not serve within {START_TIMEOUT_S:g} s")
-            time.sleep(PAUSE_S)
+        self._process = started(command, path)  # Ray starts actors with a niceness of 15
 
     def socket(self) -> str:
         """The path of the server's socket."""

@@ -30,6 +30,8 @@ LONGEST_JOINING_S = 5.0
 """For so long, servers that end while the program joins them are followed by others, in seconds."""
 PAUSE_S = 0.2
 """The pause before the next one, in seconds."""
+LOOK_PAUSE_S = 0.02
+"""The pause between looks for a server that starts, in seconds."""
 COMMAND = (sys.executable, "-P", "-m", "gpushare", "serve", "--while-used", "--log-level", "WARNING")
 
 
@@ -115,31 +117,41 @@ def _start(path: Path, policy: str, ordering: str) -> None:
     os.write(settings, f"highest_priority = {PRIORITIES[1]}\n".encode())  # the server has only this user's programs
     command = [*COMMAND, "--device", PROGRAMS, "--policy", policy, "--socket", str(path)]
     command += ["--ordering", ordering, "--config", f"/proc/self/fd/{settings}"]
+    with os.fdopen(settings):
+        started(command, path, start_new_session=True, pass_fds=[settings])
+
+
+def started(command: Sequence[str], path: Path, **options: Any) -> subprocess.Popen[bytes]:
+    """A server that serves, whose log is beside its socket.
+
+    It has the usual urgency if its first program has less, as under ``nice``, and this user may give it that: it serves
+    other programs, too.
+
+    Args:
+        command: of the server.
+        path: of its socket.
+        options: further ones of :class:`subprocess.Popen`.
+
+    Raises:
+        DaemonGoneError: it has ended, or does not serve; the message has the reason.
+    """
     log = path.with_name(f"{path.name}.log")
-    with os.fdopen(settings), log.open("ab") as file:  # not this command's output: its reader may wait for the end
-        server = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True, pass_fds=[settings]
-        )
-    make_urgent(server.pid)
+    with log.open("ab") as file:  # not this command's output: its reader may wait for the end
+        server = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, **options)
+    with suppress(PermissionError, ProcessLookupError):
+        os.setpriority(os.PRIO_PROCESS, server.pid, min(0, os.getpriority(os.PRIO_PROCESS, server.pid)))
     ends_s = time.monotonic() + START_TIMEOUT_S
     while not answers(path):
         if server.poll() is not None and not answers(path):
-            raise DaemonGoneError(f"the server for this program ended at once: {last_line(log)}; more in {log}")
+            raise DaemonGoneError(f"the server ended at once: {_last_line(log)}; more in {log}")
         if time.monotonic() > ends_s:
             server.kill()
-            raise DaemonGoneError(f"the server for this program did not serve within {START_TIMEOUT_S:g} s")
+            raise DaemonGoneError(f"the server did not serve within {START_TIMEOUT_S:g} s")
+        time.sleep(LOOK_PAUSE_S)
+    return server
 
 
-def make_urgent(pid: int) -> None:
-    """Gives a server the usual urgency if its first program has less, as under ``nice``: it serves others, too.
-
-    Nothing happens where this user may not do that.
-    """
-    with suppress(PermissionError, ProcessLookupError):
-        os.setpriority(os.PRIO_PROCESS, pid, min(0, os.getpriority(os.PRIO_PROCESS, pid)))
-
-
-def last_line(log: Path) -> str:
+def _last_line(log: Path) -> str:
     """The reason why a server has ended, if its log has one."""
     lines = log.read_text(errors="replace").strip().splitlines()
     return lines[-1] if lines else "its log is empty"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Runs a demonstration from a bare clone: ./demo.sh [OPTIONS OF gpushare demo]
-# The first run builds the package in .venv (a minute or two); later runs start at once, unless sources changed.
+# The first run builds the package in .venv (some minutes); later runs start at once, unless sources changed.
 
 invoked_from=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit

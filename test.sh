@@ -3,7 +3,7 @@
 #
 # Runs the tests, from a bare clone, and stops at the first stage that fails.
 #
-#   ./test.sh                    all stages that need no more than half an hour, in the order below
+#   ./test.sh                    all but the long stages, in the order below (half an hour on two processors)
 #   ./test.sh STAGE...           these stages only
 #   ./test.sh coverage | threads | standin | soak   long stages, which run only when named (./test.sh --help)
 #   ./test.sh stubs --update     writes python/gpushare/_core.pyi from the compiled module

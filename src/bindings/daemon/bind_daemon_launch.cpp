@@ -74,15 +74,15 @@ py::list told(std::vector<EndedJob> ended) {
   return list;
 }
 
-/// Settles a job that no thread waits for in another way, without running Python code: that could be interrupted
-/// (Ctrl-C), and the end would be lost. False: Python has to report it.
+/// Settles a job that has no state of a future, without running Python code: that could be interrupted (Ctrl-C), and
+/// the end would be lost. False: Python has to report it.
 bool settle(const EndedJob& ended) {
-  static PyObject* const event = PyUnicode_InternFromString("_event");
+  static PyObject* const is_future = PyUnicode_InternFromString("_is_future");
   static PyObject* const has_ended = PyUnicode_InternFromString("has_ended");
   if (ended.result.is_lost || ended.result.status != JobStatus::Done) return false;
   auto* owner = static_cast<PyObject*>(ended.owner);
-  const auto waiting = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, event));
-  if (waiting.is_none() && PyObject_SetAttr(owner, has_ended, Py_True) == 0) return true;
+  const auto of_future = py::reinterpret_steal<py::object>(PyObject_GetAttr(owner, is_future));
+  if (of_future.ptr() == Py_False && PyObject_SetAttr(owner, has_ended, Py_True) == 0) return true;
   PyErr_Clear();
   return false;
 }
@@ -155,8 +155,9 @@ void bind_daemon_launch(py::module_& module) {
           "and whether to call again a little later. If not, the bell rings at the next end of a job without a "
           "waiting thread.")
       .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),
-           "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an "
-           "`_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.")
+           "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where `_is_future` of "
+           "one is true, or it did not end well, it is left to take_owners(), and `rouse` is called. False: not in "
+           "time.")
       .def("hear", &ClientPort::hear, "To be called when the bell rings. False: the worker is gone.")
       .def_property_readonly("bell", &ClientPort::bell, "A descriptor, not to be closed, to wait at.")
       .def(

@@ -140,17 +140,17 @@ def test_closing_settles_what_has_not_ended(session):
 
 
 def test_the_thread_that_settles_futures_ends_with_its_session(eventually):
-    before = threading.active_count()
+    before = {*threading.enumerate()}  # some may be ending
     session = gs.Session("sim:h100", "even")
     job = submit(session.application("alice"))
     job.add_done_callback(lambda job: None)
     wait([job], PATIENCE_S)
-    assert threading.active_count() == before + 1
+    (settling,) = {*threading.enumerate()} - before
     gone = weakref.ref(session)
     del session, job
     gc.collect()
     assert gone() is None
-    eventually(lambda: threading.active_count() == before)
+    eventually(lambda: not settling.is_alive())
 
 
 # In event loops.
@@ -318,3 +318,18 @@ def test_a_session_whose_opening_is_cancelled_is_closed(make, held):
     asyncio.run(cancel())
     with raises_naming(gs.InvalidInput, "finished"):
         sessions[0].status()
+
+
+def test_an_end_that_a_thread_waits_for_needs_no_other_thread(real_server, monkeypatch):
+    with gs.connect(real_server) as session:
+        application = session.application("alice")
+        submit(application).result(PATIENCE_S)
+        told = []
+        link = session._connection.registered().link
+        monkeypatch.setattr(link, "_tell", told.extend)  # the reading thread calls it with what is left to it
+        for _ in range(20):
+            assert submit(application)._wait(PATIENCE_S)
+        jobs = [submit(application) for _ in range(20)]
+        assert jobs[-1]._wait(PATIENCE_S)
+        assert all(each.done() for each in jobs)
+    assert told == []

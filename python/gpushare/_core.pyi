@@ -1791,9 +1791,14 @@ class SpreadJob:
         submitted: SubmittedCode,
         devices: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex],
         is_held: bool,
+        only_idle: bool,
     ) -> int:
         """
-        Submits its first part to the application on `home`, with whose turn it runs on these devices; returns the number of the job there.
+        Submits its first part to the application on `home`, with whose turn it runs on these devices, or on `home` and those that are idle then; returns the number of the job there.
+        """
+    def took_ns(self) -> int | None:
+        """
+        From its turn to its end; None: it has not ended, or has failed.
         """
     def wait(self, timeout_s: typing.SupportsFloat | typing.SupportsIndex) -> bool:
         """
@@ -2213,7 +2218,7 @@ class ClientPort:
         rouse: collections.abc.Callable,
     ) -> bool:
         """
-        Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where one has an `_event`, or did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.
+        Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where `_is_future` of one is true, or it did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.
         """
     def close(self) -> None:
         """

@@ -156,12 +156,13 @@ class SpreadJobs : public OnStandIn {
             }};
   }
 
-  std::shared_ptr<SpreadJob> submit(std::vector<std::size_t> devices, std::uint64_t takes, bool is_held = false) {
+  std::shared_ptr<SpreadJob> submit(std::vector<std::size_t> devices, std::uint64_t takes, bool is_held = false,
+                                    bool only_idle = false) {
     auto counter = std::make_shared<DeviceMemory>(array(std::vector{0}));
     const CUdeviceptr address = counter->get();
     auto job = std::make_shared<SpreadJob>(blocks, address, std::move(counter));
     for (std::size_t device = 0; device < 2; ++device) job->add_place(device, place(device, takes));
-    job->submit(0, place(0, takes), std::move(devices), is_held);
+    job->submit(0, place(0, takes), std::move(devices), is_held, only_idle);
     return job;
   }
 
@@ -223,6 +224,35 @@ TEST_F(SpreadJobs, LaunchOnTheOtherDeviceAloneIsEmptyOnItsOwn) {
   EXPECT_TRUE(submit({1}, 1000)->wait(patience));
   EXPECT_THAT(times_run(), Each(1));
   EXPECT_EQ(blocks_on(1), blocks);
+}
+
+TEST_F(SpreadJobs, DevicesWithOtherWorkAtItsTurnAreLeftOut) {
+  doors[1] = DoorState::OneBlock;
+  const auto other = submit({1}, 20'000'000);
+  wait_for_first_block_on(1);
+  const auto job = submit({0, 1}, 1000, false, true);
+  EXPECT_TRUE(job->wait(patience));
+  EXPECT_THAT(job->devices(), testing::ElementsAre(0));
+  EXPECT_FALSE(other->took().has_value());
+  set_door(1, DoorState::Open);
+  EXPECT_TRUE(other->wait(patience));
+  EXPECT_TRUE(sessions[1]->wait_for_all(patience));
+  const auto both = submit({0, 1}, 1000, false, true);
+  EXPECT_TRUE(both->wait(patience));
+  EXPECT_THAT(both->devices(), testing::ElementsAre(0, 1));
+  EXPECT_THAT(times_run(), Each(3));
+}
+
+TEST_F(SpreadJobs, ItsTimeIsThatFromItsTurnToItsEnd) {
+  constexpr std::uint64_t takes = 2'000'000;
+  const auto before = submit({0}, takes);
+  const auto job = submit({0}, takes);
+  EXPECT_TRUE(before->wait(patience));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(job->wait(patience));
+  const auto both = std::chrono::steady_clock::now() - begin + *before->took();
+  EXPECT_GE(*job->took(), Duration(takes));
+  EXPECT_LE(*job->took(), both);
 }
 
 TEST_F(SpreadJobs, RandomMovesLeaveNoBlockOutAndRunNoneTwice) {

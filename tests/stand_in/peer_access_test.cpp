@@ -142,8 +142,13 @@ TEST_F(PeerAccess, IsThePoolsOwnForPooledMemory) {
   CUmemoryPool pool = nullptr;
   CHECK(cu(cuDeviceGetDefaultMemPool)(&pool, 0));
   const CUdeviceptr before = first.pooled(5);
-  const CUmemAccessDesc with = access_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUmemAccessDesc with = access_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+  CUmemAccess_flags flags{};
+  CHECK(cu(cuMemPoolGetAccess)(&flags, pool, &with.location));
+  EXPECT_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE);
   CHECK(cu(cuMemPoolSetAccess)(pool, &with, 1));
+  CHECK(cu(cuMemPoolGetAccess)(&flags, pool, &with.location));
+  EXPECT_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
   const CUdeviceptr after = first.pooled(6);
   EXPECT_EQ(read(second, before), 5u);
   EXPECT_EQ(read(second, after), 6u);

@@ -29,13 +29,14 @@ from gpushare.session.api import FINISH_TIMEOUT_S, FINISHED, SessionApi, Unopene
 from gpushare.session.application import SessionApplication, permitted_priority, require_permitted_latency
 from gpushare.session.dependencies import NOTHING, require_own_streams, things_in
 from gpushare.session.devices import SessionDevices
-from gpushare.session.devices_in_use import Devices, DevicesInUse
+from gpushare.session.devices_in_use import DevicesInUse
 from gpushare.session.fork_safety import ends_here
 from gpushare.session.job import LONGEST_WAIT_S, Job, UnfinishedJobs
 from gpushare.session.placed_memory import on_part
 from gpushare.session.placing import Needs, Placing
 from gpushare.session.session_as_run import begun_work, decided_by
 from gpushare.session.spread import SpreadJob, SpreadLaunch
+from gpushare.session.spread_choice import SpreadChoices, WhereSpread
 from gpushare.session.submission_forms import Launched
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Session(SessionApi):
         names, speed = self._chosen
         devices = SessionDevices(names, speed, self._first_policy, self._ordering, keeps_record=self._keeps_record)
         self._in_use = DevicesInUse(len(names))
+        self._spread_choices = SpreadChoices()
         self._placing = Placing(devices, self._in_use, self._place) if devices.are_several else None
         self._devices = devices
         ends_here(self)
@@ -396,35 +398,37 @@ class Session(SessionApi):
         application: SessionApplication,
         launch: Launched,
         after: Any,
-        spread: Devices,
+        spread: WhereSpread,
     ) -> Job | SpreadJob:
         self._require_open()
         things = things_in(after, self._devices.parts[0].on.gpu) if after is not NOTHING else []
         kernel, grid, block, args, shared_bytes = launch
         chosen: list[int] = []
-        if spread is not False:
+        if spread is not False and spread != "auto":
             chosen = self._in_use.chosen(f"launch of {application.name!r}", spread)
         part = self._part_for(application, args, launch)
         if things:
             require_own_streams(after, part.on.ordinal)
         spreads = None
-        if spread is False:
-            submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
-        else:
-            spreads = SpreadLaunch(application, launch, self._devices.parts, keeps=self._measure_alone)
-            spreads.prepare(chosen)
+        if spread is not False and self._devices.are_several:
+            choice = self._spread_choices.of(launch) if spread == "auto" else None
+            spreads = SpreadLaunch(application, launch, self._devices.parts, choice, keeps=self._measure_alone)
+            chosen = spreads.prepare(chosen, self._in_use)
+        if spreads is not None and chosen:
             submitted = spreads.submitted[part.number]
+        else:
+            submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
         # Whatever the job waits for must exist as long as the driver may be asked about it.
         held = (args, after)
         job: Job | SpreadJob
         with self._lock:
             require(not self._finished, FINISHED)
-            devices = self._in_use.still(f"launch of {application.name!r}", chosen, spread) if chosen else []
+            devices = spreads.still(chosen, self._in_use, spread) if spreads is not None and chosen else []
             number = application._register(part.core, submitted.core)
             if application._last_spread is not None:
                 things = [*things, *application._last_spread.as_things()]
             # Both steps under one lock, so that the list has the order of the job numbers.
-            if spreads is None:
+            if spreads is None or not chosen:
                 job_number = part.core.submit(number, submitted.core, submitted.code, len(things) > 0)
                 job = Job(part, job_number, kernel.name, application.name, held)
             else:

@@ -19,6 +19,8 @@ from gpushare.session.placed_memory import placed_memory
 if TYPE_CHECKING:
     from gpushare.session.application import SessionApplication
     from gpushare.session.devices import SessionPart
+    from gpushare.session.devices_in_use import DevicesInUse
+    from gpushare.session.spread_choice import SpreadChoice, WhereSpread
     from gpushare.session.submission_forms import Launched
 
 
@@ -29,15 +31,23 @@ class SpreadLaunch:
         application: it has its device, on which the arrays are.
         launch: as it is submitted.
         parts: all devices of the session.
+        choice: chooses its devices; None: they are named.
         keeps: whether arguments will be needed for the time alone.
     """
 
     def __init__(
-        self, application: SessionApplication, launch: Launched, parts: Sequence[SessionPart], *, keeps: bool
+        self,
+        application: SessionApplication,
+        launch: Launched,
+        parts: Sequence[SessionPart],
+        choice: SpreadChoice | None,
+        *,
+        keeps: bool,
     ) -> None:
         self.application = application
         self.name = f"{launch[0].name!r} of {application.name!r}"
         self.arguments = launch[3]
+        self.choice = choice
         self._launch = launch
         self._parts = parts
         self._keeps = keeps
@@ -49,7 +59,30 @@ class SpreadLaunch:
         assert self.application._part is not None
         return self.application._part
 
-    def prepare(self, numbers: Sequence[int]) -> None:
+    def prepare(self, named: list[int], in_use: DevicesInUse) -> list[int]:
+        """Makes it ready for its home and these devices, or those that are chosen for it, and returns their numbers.
+
+        Where none is chosen it is to be an ordinary launch.
+
+        Raises:
+            InvalidInput: one that was named cannot run it.
+        """
+        if self.choice is not None:
+            return self.choice.devices(self, in_use)
+        self.require_able(named)
+        return named
+
+    def still(self, chosen: list[int], in_use: DevicesInUse, named: WhereSpread) -> list[int]:
+        """What was prepared a moment ago, less what another thread has vacated since; with the session's lock.
+
+        Raises:
+            InvalidInput: one that was named has been vacated.
+        """
+        if named == "auto":
+            return [each for each in chosen if each in in_use or each == self.home.number]
+        return in_use.still(f"launch of {self.name}", chosen, named)
+
+    def require_able(self, numbers: Sequence[int]) -> None:
         """Makes it ready for its home and these devices.
 
         Raises:
@@ -138,7 +171,7 @@ class SpreadJob(LaunchFuture):
             return False
         subject, in_use = f"launch of {launch.name}", self._session._in_use
         chosen = in_use.chosen(subject, devices)
-        launch.prepare(chosen)
+        launch.require_able(chosen)
         with self._session._lock:
             self._session._require_open()
             return self._go_to(launch, in_use.still(subject, chosen, devices))
@@ -171,7 +204,12 @@ class SpreadJob(LaunchFuture):
         made = launch.submitted[launch.home.number]
         assert made.code is not None
         home = launch.home
-        return self.core.submit(home.number, home.core, number, made.core, made.code, devices, is_held)
+        choice = launch.choice
+        only_idle = choice is not None
+        job = self.core.submit(home.number, home.core, number, made.core, made.code, devices, is_held, only_idle)
+        if choice is not None:
+            choice.watch(self.core, len(devices))
+        return job
 
     def as_things(self) -> list[Thing]:
         """What a later job of its application waits for; nothing where it has ended."""

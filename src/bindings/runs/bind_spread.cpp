@@ -33,10 +33,10 @@ std::shared_ptr<SpreadJob> make_job(const CudaDevice& home, std::int64_t blocks)
 
 JobId submit_spread(SpreadJob& job, std::size_t home, const std::shared_ptr<Session>& session, int application,
                     const Launch& launch, const cuda::SubmittedCode& submitted, std::vector<std::size_t> devices,
-                    bool is_held) {
+                    bool is_held, bool only_idle) {
   const SpreadPlace first = place_of(session, application, launch, submitted);
   const py::gil_scoped_release no_gil;
-  return job.submit(home, first, std::move(devices), is_held);
+  return job.submit(home, first, std::move(devices), is_held, only_idle);
 }
 
 void add_place(SpreadJob& job, std::size_t device, const std::shared_ptr<Session>& session, int application,
@@ -71,14 +71,22 @@ void bind_spread(py::module_& module) {
       .def("add_place", &add_place, py::arg("device"), py::arg("session"), py::arg("application"), py::arg("launch"),
            py::arg("submitted"), "What it is on a device: a launch of this application there.")
       .def("has_place", &SpreadJob::has_place, py::arg("device"), py::call_guard<py::gil_scoped_release>())
-      .def("submit", &submit_spread, py::arg("home"), py::arg("session"), py::arg("application"), py::arg("launch"),
-           py::arg("submitted"), py::arg("devices"), py::arg("is_held"),
-           "Submits its first part to the application on `home`, with whose turn it runs on these devices; returns the "
-           "number of the job there.")
+      .def(
+          "submit", &submit_spread, py::arg("home"), py::arg("session"), py::arg("application"), py::arg("launch"),
+          py::arg("submitted"), py::arg("devices"), py::arg("is_held"), py::arg("only_idle"),
+          "Submits its first part to the application on `home`, with whose turn it runs on these devices, or on `home` "
+          "and those that are idle then; returns the number of the job there.")
       .def("move", &SpreadJob::move, py::arg("devices"), py::call_guard<py::gil_scoped_release>(),
            "It runs on these devices from now on; False: it has ended.")
       .def("devices", &SpreadJob::devices, py::call_guard<py::gil_scoped_release>(),
            "Those on which its blocks run, or will with its turn.")
+      .def(
+          "took_ns",
+          [](const SpreadJob& job) -> std::optional<std::int64_t> {
+            const std::optional<Duration> took = job.took();
+            return took ? std::optional(took->count()) : std::nullopt;
+          },
+          py::call_guard<py::gil_scoped_release>(), "From its turn to its end; None: it has not ended, or has failed.")
       .def("wait_for_leave", &wait_for_leave, py::arg("device"), py::arg("timeout_s"),
            "Has what was submitted of it to the device ended within this time?")
       .def("wait", &wait_for_spread, py::arg("timeout_s"), "Has it ended within this time?");

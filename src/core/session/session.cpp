@@ -187,6 +187,11 @@ bool Session::await_all(Duration timeout, std::unique_lock<std::mutex>& lock) {
   return changed_.wait_for(lock, timeout, [&] { return jobs_.board().unfinished() == 0 || lifecycle_.failure(); });
 }
 
+bool Session::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.board().unfinished() == 0;
+}
+
 bool Session::wait_for_all(Duration timeout) {
   require_other_thread();
   std::unique_lock lock(mutex_);

@@ -129,6 +129,8 @@ class Session {
   /// session is over and all have come. wait() says how a job ended.
   std::vector<JobId> await_watched();
 
+  /// Has all that has been submitted ended? Any thread may ask, that of another session too.
+  bool is_idle() const;
   /// Has all that has been submitted ended within this time, or the session failed?
   bool wait_for_all(Duration timeout);
   /// Waits for all that has been submitted, at most so long. Throws what the session has failed with, and the device's

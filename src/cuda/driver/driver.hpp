@@ -39,6 +39,7 @@ namespace gpushare::cuda {
   F(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   F(cuLaunchKernel)                              \
   F(cuMemPoolSetAttribute)                       \
+  F(cuMemPoolGetAccess)                          \
   F(cuMemPoolSetAccess)                          \
   F(cuMemPoolTrimTo)                             \
   F(cuMemAllocAsync)                             \

@@ -17,12 +17,14 @@ void let_access(Context& home, const Context& peer) {
       cuDeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, peer.device(), home.device()));
   require(atomics != 0, "atomics of " + name(peer) + " in the memory of " + name(home) +
                             " are none: their link is not NVLink, which a launch on both needs");
-  const Drain drain = home.drain_requests().ask();  // mapping what is allocated may wait for kernels
   CUmemoryPool pool = nullptr;
   GPUSHARE_CU(cuDeviceGetDefaultMemPool(&pool, home.device()));
   CUmemAccessDesc access{};
   access.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = peer.device()};
+  GPUSHARE_CU(cuMemPoolGetAccess(&access.flags, pool, &access.location));
+  if (access.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) return;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  const Drain drain = home.drain_requests().ask();  // mapping what is allocated may wait for kernels
   GPUSHARE_CU(cuMemPoolSetAccess(pool, &access, 1));
 }
 

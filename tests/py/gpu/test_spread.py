@@ -13,6 +13,7 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
+from gpushare.session.spread import SpreadJob
 from gpushare.suite import KERNELS
 
 pytestmark = [pytest.mark.gpu, pytest.mark.xdist_group("gpu"), pytest.mark.timeout(300)]
@@ -63,9 +64,12 @@ def several_devices():
 
 
 def mixed(values, rounds):
-    values = values.copy()
-    for _ in range(rounds):
-        values = values * np.uint32(1664525) + np.uint32(1013904223)
+    """What the kernel makes of them, with a number of steps that grows with the logarithm of the rounds."""
+    factor, summand, bits = 1664525, 1013904223, 2**32
+    while rounds > 0:
+        if rounds % 2 == 1:
+            values = values * np.uint32(factor) + np.uint32(summand)
+        factor, summand, rounds = factor * factor % bits, (factor + 1) * summand % bits, rounds // 2
     return values
 
 
@@ -258,6 +262,36 @@ def test_a_session_that_is_closed_in_the_middle_fails_its_jobs():
         other = Mixing(session, session.application("alice"))
         other.submit(spread=True).result(60)
         other.check()
+
+
+@pytest.mark.parametrize("device", ["cuda:0", TWO])
+def test_auto_changes_no_byte(device):
+    with gs.Session(device, "fifo", measure_alone=False) as session:
+        mixing = Mixing(session, session.application("alice"), blocks=256)
+        jobs = [mixing.submit(spread="auto") for _ in range(10)]
+        for _ in range(10):
+            jobs.append(mixing.submit(spread="auto"))
+            jobs[-1].result(60)
+        mixing.check()
+    assert isinstance(jobs[0], SpreadJob) == (device == TWO)
+    assert not isinstance(jobs[1], SpreadJob)  # the time of the first is not known
+
+
+def test_auto_is_ordinary_where_a_launch_cannot_be_spread_or_its_device_is_vacated():
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        alice, bob = session.application("alice", device=0), session.application("bob", device=1)
+        for _ in range(2):
+            job = alice.submit(kernel("counts_in_a_variable"), grid=4, block=32, spread="auto")
+            assert not isinstance(job, SpreadJob)
+            job.result(60)
+        mixing = Mixing(session, bob)
+        mixing.values.upload(mixing.first)  # its arrays have a device
+        bob.submit(kernel("ones"), grid=1, block=1, args=[session.zeros(1)]).result(60)
+        session.vacate(1)
+        job = mixing.submit(spread="auto")
+        assert not isinstance(job, SpreadJob)
+        job.result(60)
+        mixing.check()
 
 
 def test_one_part_that_its_policy_holds_leaves_all_to_the_other(odd_policies):

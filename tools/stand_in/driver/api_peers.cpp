@@ -165,6 +165,14 @@ CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* access, st
   });
 }
 
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* place) {
+  return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
+    expect(place->type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_INVALID_VALUE, "only devices have access");
+    const bool has_access = (pool_behind(pool).accessible_to(MemoryKind::Pooled) & all.gpu(place->id).bit()) != 0;
+    *flags = has_access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+  });
+}
+
 CUresult cuPointerGetAttribute(void* to, CUpointer_attribute which, CUdeviceptr address) {
   return answer_locked(__func__, [&](Machine& all, Machine::Lock&) {
     const Found found = found_at(all, address);

@@ -50,6 +50,11 @@ bool SharedGrid::wait_for_end(std::size_t part, Duration timeout) const {
   return changed_.wait_for(lock, timeout, [&] { return has_ended() || parts_[part].has_ended; });
 }
 
+std::optional<Duration> SharedGrid::took() const {
+  const std::scoped_lock lock(mutex_);
+  return is_over_ ? std::optional(took_) : std::nullopt;
+}
+
 std::optional<std::size_t> SharedGrid::lost_part() const {
   const std::scoped_lock lock(mutex_);
   return lost_;
@@ -69,6 +74,7 @@ void SharedGrid::begin(PartState& part, std::function<void()> wake) {
     const std::scoped_lock lock(mutex_);
     part.wake = std::move(wake);
     std::swap(opened, opened_);
+    if (opened) begin_ = std::chrono::steady_clock::now();
   }
   if (opened) opened();
 }
@@ -88,6 +94,7 @@ void SharedGrid::returned(PartState& part, std::int64_t done) {
   for (const PartState& each : parts_) sum += each.done;
   if (has_ended() || sum < blocks_) return;
   is_over_ = true;
+  took_ = std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - begin_);
   is_exhausted_ = true;  // workers that were told to leave have not found out
   tell_all(std::move(lock), "");
 }

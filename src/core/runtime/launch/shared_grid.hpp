@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -49,6 +50,8 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
   void leave(std::size_t part);
   bool is_open() const;
   bool is_over() const;
+  /// From its turn to its end; nullopt: it is not over.
+  std::optional<Duration> took() const;
 
   /// Is it over within this time, or lost?
   bool wait(Duration timeout) const;
@@ -99,7 +102,9 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
   std::function<void()> opened_;  // none: it is open
   std::atomic<bool> is_exhausted_ = false;
   bool is_over_ = false;
-  bool is_in_vain_ = false;  // a device has been told
+  std::chrono::steady_clock::time_point begin_;  // where it is open
+  Duration took_{};                              // where it is over
+  bool is_in_vain_ = false;                      // a device has been told
   std::optional<std::size_t> lost_;
   std::deque<PartState> parts_;
   std::vector<Ended> to_tell_;

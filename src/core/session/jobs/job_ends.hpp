@@ -23,6 +23,7 @@ class JobEnds {
 
   /// Requires the mutex.
   JobBoard& board() { return board_; }
+  const JobBoard& board() const { return board_; }
 
   // Take the mutex.
   void end(JobId job) {

@@ -29,13 +29,15 @@ bool SpreadJob::has_place(std::size_t device) const {
   return places_.contains(device);
 }
 
-JobId SpreadJob::submit(std::size_t home, const SpreadPlace& first, std::vector<std::size_t> devices, bool is_held) {
+JobId SpreadJob::submit(std::size_t home, const SpreadPlace& first, std::vector<std::size_t> devices, bool is_held,
+                        bool only_idle) {
   const std::scoped_lock lock(mutex_);
   wanted_ = std::move(devices);
-  grid_ = std::make_shared<SharedGrid>(blocks_, claims_, memory_, [weak = weak_from_this()] {
+  grid_ = std::make_shared<SharedGrid>(blocks_, claims_, memory_, [weak = weak_from_this(), home, only_idle] {
     const auto job = weak.lock();
     if (job == nullptr) return;
     const std::scoped_lock opening(job->mutex_);
+    if (only_idle) job->leave_out_busy_devices(home);
     job->go_where_wanted();
   });
   return submit_part(home, first, is_held);
@@ -47,6 +49,13 @@ JobId SpreadJob::submit_part(std::size_t device, const SpreadPlace& place, bool 
   const std::shared_ptr<Session> session = place.session.lock();
   require_running(session);
   return parts_.back().job = session->submit(place.application, place.launch, std::move(code), is_held);
+}
+
+void SpreadJob::leave_out_busy_devices(std::size_t home) {
+  std::erase_if(wanted_, [&](std::size_t device) {
+    const std::shared_ptr<Session> session = places_.contains(device) ? places_.at(device).session.lock() : nullptr;
+    return device != home && (session == nullptr || !session->is_idle());
+  });
 }
 
 /// The new ones first: they may begin before the others have left.

@@ -29,14 +29,18 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   void add_place(std::size_t device, SpreadPlace place);
   bool has_place(std::size_t device) const;
   /// Submits the first part to its application on `home`. With its turn there the blocks run on these devices, which
-  /// have places. Throws as Session::submit() does.
-  JobId submit(std::size_t home, const SpreadPlace& first, std::vector<std::size_t> devices, bool is_held);
+  /// have places; with `only_idle` on those of them that have nothing else to do then, and on `home`. Throws as
+  /// Session::submit() does.
+  JobId submit(std::size_t home, const SpreadPlace& first, std::vector<std::size_t> devices, bool is_held,
+               bool only_idle = false);
   /// The blocks run on these devices from now on, which have places. False: it has ended. Throws what the session of
   /// one of them has failed with; then it goes on where it is.
   bool move(std::vector<std::size_t> devices);
 
   /// The devices on which its blocks run, or will with its turn.
   std::vector<std::size_t> devices() const;
+  /// From its turn to its end; nullopt: it has not ended, or has failed.
+  std::optional<Duration> took() const { return grid_->took(); }
   /// Has what was submitted of it to this device ended within this time?
   bool wait_for_leave(std::size_t device, Duration timeout) const;
   /// Has it ended within this time? Throws what a part has failed with.
@@ -55,6 +59,7 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   // With the lock.
   JobId submit_part(std::size_t device, const SpreadPlace& place, bool is_held);
   void go_where_wanted();
+  void leave_out_busy_devices(std::size_t home);
 
   [[noreturn]] void fail() const;
 

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When ``spread="auto"`` takes one device, and when all, by how long launches took; and where it changes nothing."""
+
+import itertools
+
+import pytest
+
+import gpushare as gs
+from gpushare.session.spread_choice import (
+    FIRST_PAUSE,
+    LEAST_NS,
+    MEASURED_EVERY,
+    SpreadChoice,
+    SpreadChoices,
+    Way,
+)
+
+ALL = 2
+
+
+class Ended:
+    """A launch that took so long on so many devices; None: it has not ended."""
+
+    def __init__(self, took_ns, devices):
+        self.ns, self._devices = took_ns, devices
+
+    def took_ns(self):
+        return self.ns
+
+    def devices(self):
+        return list(range(self._devices))
+
+
+class Launches:
+    """Launches of one shape, which are over before the next one is submitted."""
+
+    def __init__(self, alone_ns, spread_ns):
+        self.choice, self.took = SpreadChoice(), {Way.MEASURED: (alone_ns, 1), Way.SPREAD: (spread_ns, ALL)}
+
+    def submit(self, count):
+        ways = []
+        for _ in range(count):
+            ways.append(self.choice.next())
+            if ways[-1] in self.took:
+                took_ns, devices = self.took[ways[-1]]
+                self.choice.watch(Ended(took_ns, devices), devices)
+        return ways
+
+
+def test_launches_that_gain_stay_on_all_devices():
+    ways = Launches(10 * LEAST_NS, 6 * LEAST_NS).submit(3 * MEASURED_EVERY)
+    assert ways[:2] == [Way.MEASURED, Way.SPREAD]
+    assert Way.ORDINARY not in ways
+    assert ways.count(Way.MEASURED) == 1 + 3 - 1  # they are compared with one device now and then
+
+
+@pytest.mark.parametrize("spread_ns", [9.6 * LEAST_NS, 40 * LEAST_NS])
+def test_launches_that_do_not_gain_are_tried_less_and_less(spread_ns):
+    ways = Launches(10 * LEAST_NS, spread_ns).submit(8 * FIRST_PAUSE)
+    tries = [at for at, way in enumerate(ways) if way is Way.SPREAD]
+    assert tries[0] == 1
+    assert [after - before for before, after in itertools.pairwise(tries)] == [
+        FIRST_PAUSE + 1, 2 * FIRST_PAUSE + 1, 4 * FIRST_PAUSE + 1,
+    ]  # fmt: skip
+
+
+def test_short_launches_are_ordinary_after_the_first():
+    ways = Launches(LEAST_NS - 1, 1).submit(2 * FIRST_PAUSE)
+    assert ways[0] is Way.MEASURED
+    assert set(ways[1:]) == {Way.ORDINARY}
+
+
+def test_one_launch_at_a_time_is_a_trial():
+    choice = SpreadChoice()
+    assert choice.next() is Way.MEASURED
+    measured, tried = Ended(None, 1), Ended(None, ALL)
+    choice.watch(measured, 1)
+    assert choice.next() is Way.ORDINARY
+    measured.ns = 10 * LEAST_NS
+    assert choice.next() is Way.SPREAD
+    choice.watch(tried, ALL)
+    assert choice.next() is Way.ORDINARY
+    tried.ns = 6 * LEAST_NS
+    assert choice.next() is Way.SPREAD
+
+
+def test_a_launch_that_found_the_others_busy_tells_of_one_device():
+    launches = Launches(10 * LEAST_NS, 5 * LEAST_NS)
+    launches.submit(2)
+    for _ in range(9):
+        launches.choice.watch(Ended(5 * LEAST_NS, 1), ALL)
+    assert launches.choice.next() is Way.ORDINARY  # on one it is as fast
+
+
+def test_launches_of_other_kinds_have_choices_of_their_own():
+    choices = SpreadChoices()
+    kernel = gs.KernelModel("short", threads=32, latency_ns=1000)
+    of = [choices.of((kernel, grid, 32, [], 0)) for grid in (4, [4, 1, 1], (4, 1, 1), 5)]
+    assert of[0] is choices.of((kernel, 4, 32, ["another"], 0))
+    assert of[1] is of[2]
+    assert len({id(each) for each in of}) == 3
+
+
+@pytest.mark.parametrize("device", ["sim:h100", "sim:h100*2"])
+def test_it_changes_nothing_on_simulated_devices(device):
+    kernel = gs.KernelModel("short", threads=32, latency_ns=2_000_000)
+    runs = []
+    for spread in (False, "auto"):
+        with gs.Session(device, "fifo", speed=1000) as session:
+            application = session.application("alice")
+            for _ in range(3):
+                application.submit(kernel, 10, spread=spread).result(60)
+            runs.append(session.finish().launches())
+    assert (runs[0]["blocks"] == runs[1]["blocks"]).all()
+    assert (runs[0]["device"] == runs[1]["device"]).all()

@@ -16,6 +16,7 @@
 #include "daemon/channel/shared_memory.hpp"
 #include "daemon/session_application.hpp"
 #include "programs/gang.hpp"
+#include "programs/pauses.hpp"
 #include "programs/program_page.hpp"
 #include "programs/program_tasks.hpp"
 
@@ -43,8 +44,11 @@ class Program {
   GangMember& gang() { return gang_; }
   int priority() const { return application_ == nullptr ? 0 : application_->priority(); }
 
-  /// For the scheduler's thread alone: the state of each process at the last poll is remembered.
+  // For the scheduler's thread alone.
+  /// The state of each process at the last poll is remembered.
   Work poll();
+  Pauses& pauses() { return pauses_; }
+
   /// Wakes the threads that wait, unless nothing has changed.
   void set_lease(Lease lease);
 
@@ -104,6 +108,7 @@ class Program {
     double block_times = 0;  ///< of that work, in ns x ns
   } recent_;
   std::optional<Time> last_busy_;
+  Pauses pauses_;
   std::atomic<std::int64_t> usual_block_ns_ = 0;
   std::atomic<std::int64_t> usual_piece_ns_;
   std::atomic<double> busy_ratio_ = 1;

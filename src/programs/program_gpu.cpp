@@ -100,6 +100,7 @@ void ProgramGpu::submit(const Submission& submission) {
               .measured_at = time,
               .changed = time,
               .phase = phase};
+  piece.program->pauses().end(time, settings_.longest_pause);
   piece.work = piece.program->poll();
   piece.launched_before = piece.work.launched - piece.work.under_way;
   pieces_.push_back(std::move(piece));
@@ -181,7 +182,14 @@ void ProgramGpu::poll(Piece& piece, Time now) {
   const Work work = piece.program->poll();
   const bool is_same = work.launched == piece.work.launched && work.under_way == piece.work.under_way;
   // A program that continues with an evicted kernel has its work under way in front of it.
-  if (!is_same || work.going != piece.work.going) piece.changed = now;
+  if (!is_same || work.going != piece.work.going) {
+    const Time idle_since = piece.changed + piece.work.under_way;
+    if (piece.resident() > 0 && now - idle_since >= settings_.idle_after) {
+      piece.program->pauses().begin(idle_since);
+      piece.program->pauses().end(now, settings_.longest_pause);
+    }
+    piece.changed = now;
+  }
   piece.work = work;
   if (!piece.program->gang().leads()) {  // another GPU's scheduler goes on with it
     end_all_blocks(piece, now);
@@ -198,9 +206,12 @@ void ProgramGpu::poll(Piece& piece, Time now) {
       piece.credited += settings_.block;
     }
     if (now - piece.measured_at >= busy_window) note_busy(piece, now);
-    const bool has_paused = piece.resident() > 0 && is_idle && now - piece.changed >= settings_.idle_after &&
+    const bool has_paused = piece.resident() > 0 && is_idle && now - piece.changed >= longest_pause(piece) &&
                             !piece.program->is_busy_after_all();
-    if (has_paused) note_busy(piece, piece.changed);
+    if (has_paused) {
+      note_busy(piece, piece.changed);
+      piece.program->pauses().begin(piece.changed + work.under_way);
+    }
     if (has_paused || (piece.resident() > 0 && has_other_kernels(piece))) {
       end_all_blocks(piece, now);
       piece.program->note_piece(work.launched - piece.launched_before);
@@ -220,6 +231,16 @@ void ProgramGpu::poll_phase(Piece& piece, Time now) {
   tasks.notice(run, std::nullopt);
   end_all_blocks(piece, now);
   end_piece(piece, now);
+}
+
+/// Where programs run at once, others are not held meanwhile.
+Duration ProgramGpu::longest_pause(const Piece& piece) const {
+  Program& program = *piece.program;
+  const auto comes_behind = [&](const auto& other) { return other->priority() < program.priority(); };
+  const bool lets_others_wait = !settings_.run_at_once && program.priority() > 0 &&
+                                program.pauses().are_mostly_short() &&
+                                std::ranges::any_of(programs_->all(), comes_behind);
+  return lets_others_wait ? settings_.longest_pause : settings_.idle_after;
 }
 
 bool ProgramGpu::has_ended_by_prediction(const Piece& piece, Time now) const {

@@ -31,6 +31,7 @@ namespace gpushare::programs {
 struct ProgramGpuSettings {
   Duration block{1'000'000};             ///< GPU time of one block
   Duration idle_after{300'000};          ///< a program that has launched nothing for so long has ended its piece
+  Duration longest_pause{3'000'000};     ///< the same of one that goes before others, where it mostly pauses for less
   Duration drain_patience{50'000'000};   ///< after this the SMs of a held program are free in any case
   std::uint32_t limit_us = 500;          ///< limit of a program's predicted work under way where programs are held
   Duration limited_for{60'000'000'000};  ///< so long after a program has last been held
@@ -108,6 +109,7 @@ class ProgramGpu final : public LiveGpu {
   void poll_phase(Piece& piece, Time now);
   bool has_other_kernels(const Piece& piece) const;
   bool has_ended_by_prediction(const Piece& piece, Time now) const;
+  Duration longest_pause(const Piece& piece) const;
   void share_out(Time now);
   std::vector<OperationId> claims(SmId sm);
   bool is_on(const Piece& piece, SmId sm) const;

@@ -32,9 +32,13 @@ Plan plan_of(std::initializer_list<OperationId> launches) {
 
 class ProgramGpuTest : public testing::Test {
  protected:
-  explicit ProgramGpuTest(Duration idle_after = ProgramGpuSettings{}.idle_after)
+  explicit ProgramGpuTest(Duration idle_after = ProgramGpuSettings{}.idle_after,
+                          Duration longest_pause = ProgramGpuSettings{}.longest_pause)
       : gpu(program_device("programs"), programs,
-            {.idle_after = idle_after, .drain_patience = 1h, .limited_for = limited_for}) {
+            {.idle_after = idle_after,
+             .longest_pause = longest_pause,
+             .drain_patience = 1h,
+             .limited_for = limited_for}) {
     programs->add(one.program);
     programs->add(two.program);
   }
@@ -231,6 +235,64 @@ TEST_F(PatientProgramGpuTest, GivesAProgramThatIsLetGoAMomentToLaunchAgain) {
   gpu.apply(plan_of({OperationId{1}}));
   EXPECT_THAT(events_within(0ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
   EXPECT_THAT(events_until(EventKind::LaunchEnded), testing::Contains(EventKind::LaunchEnded));
+}
+
+/// The first program's priority is above that of the second.
+class UnequalProgramGpuTest : public ProgramGpuTest {
+ protected:
+  UnequalProgramGpuTest() : ProgramGpuTest(ProgramGpuSettings{}.idle_after, 1h) {
+    programs->remove(one.program);
+    one.program = one.with_application(
+        std::make_shared<daemon::SessionApplication>(session, Application{.name = "first", .priority = 1}));
+    programs->add(one.program);
+  }
+
+  /// Each within a piece that goes on.
+  void pause_shortly(int times) {
+    one.launch(1ms);
+    submit(one, 0);
+    gpu.apply(plan_of({OperationId{0}}));
+    for (int i = 0; i < times; ++i) {
+      one.end(1ms);
+      one.program->pauses().begin(gpu.now());
+      one.launch(1ms);
+      one.program->pauses().end(gpu.now(), 1h);
+    }
+  }
+
+  Session session{program_live_device(program_device("others"), std::make_shared<Programs>()),
+                  [](const std::shared_ptr<const void>& /*world*/) { return make_policy("fifo"); }};
+};
+
+TEST_F(UnequalProgramGpuTest, LetsOthersWaitThroughPausesThatMostlyAreShort) {
+  pause_shortly(50);
+  one.end(1ms);
+  EXPECT_THAT(events_within(30ms), testing::Not(testing::Contains(EventKind::LaunchEnded)));
+  programs->remove(two.program);  // then none waits
+  EXPECT_THAT(events_until(EventKind::LaunchEnded), testing::Contains(EventKind::LaunchEnded));
+}
+
+TEST_F(UnequalProgramGpuTest, LetsOthersGoAtOnceWhereItsPausesAreNotKnown) {
+  pause_shortly(1);
+  one.end(1ms);
+  EXPECT_THAT(events_until(EventKind::LaunchEnded), testing::Contains(EventKind::LaunchEnded));
+}
+
+TEST_F(UnequalProgramGpuTest, KnowsItsPausesWithinAPieceAndBetweenTwo) {
+  one.launch(1ms);
+  submit(one, 0);
+  gpu.apply(plan_of({OperationId{0}}));
+  for (int step = 0; step < 50; ++step) {
+    events_within(step == 0 ? 0ms : 1ms);
+    one.end(1ms);
+    events_within(2ms);
+    one.launch(1ms);
+    if (gpu.is_idle()) {
+      submit(one, step + 1);
+      gpu.apply(plan_of({OperationId{step + 1}}));
+    }
+  }
+  EXPECT_TRUE(one.program->pauses().are_mostly_short());
 }
 
 TEST_F(ProgramGpuTest, TakesWhatNoMarkTellsForEndedWhenItShouldHave) {

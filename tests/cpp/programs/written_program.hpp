@@ -25,6 +25,10 @@ class WrittenProgram {
     return std::make_shared<Program>(mapped(), std::move(gang));
   }
 
+  std::shared_ptr<Program> with_application(std::shared_ptr<const daemon::SessionApplication> application) const {
+    return std::make_shared<Program>(mapped(), GangMember{}, std::move(application));
+  }
+
   void launch(Duration work) {
     page().processes[0].progress[0].launched += static_cast<std::uint64_t>(work.count());
     page().is_known_busy = 1;

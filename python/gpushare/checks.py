@@ -44,8 +44,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def file_path(value: str | os.PathLike[str], what: str = "the file's path") -> Path:
-    """The path, or InvalidInput unless it is a text or a path."""
+    """The path, or InvalidInput unless it is a text or a path that a file can have."""
     require(isinstance(value, str | os.PathLike), f"{what} must be a text or a pathlib.Path, got {value!r}")
+    require("\0" not in os.fspath(value), f"{what} has a NUL, which no file's path can have: {os.fspath(value)!r}")
     return Path(value)
 
 

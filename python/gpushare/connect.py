@@ -28,7 +28,7 @@ def connect(
         memory_patience_s: seconds that an array waits for device memory that other applications hold.
 
     Raises:
-        InvalidInput: there is no such device, or none with so much memory.
+        InvalidInput: ``path`` is none; or there is no such device, or none with so much memory.
         DaemonGoneError: there is no server.
         DeviceLostError: the server cannot open its device.
         RefusedError: the server does not accept this user; or it belongs to another user and ``path`` does not name it.
@@ -53,9 +53,10 @@ def watching(path: str | Path | None, device: str | None) -> DaemonSession:
 
 
 def _connected(path: str | Path | None, wish: Wish, memory_patience_s: float) -> DaemonSession:
+    from gpushare.checks import file_path
     from gpushare.daemon.client.session import DaemonSession
     from gpushare.daemon.settings import default_socket
 
-    chosen = path if path is not None else os.environ.get("GPUSHARE_SOCKET")
+    chosen = file_path(path, "path") if path is not None else os.environ.get("GPUSHARE_SOCKET")
     trusted = None if chosen is not None else (os.getuid(), 0)
     return DaemonSession(default_socket() if chosen is None else Path(chosen), wish, trusted, memory_patience_s)

@@ -12,6 +12,7 @@ import pytest
 from messages import raises_naming
 
 import gpushare as gs
+from gpushare import _core
 from gpushare.profile import (
     BlockTimes,
     Conditions,
@@ -29,6 +30,7 @@ from gpushare.profile.key import ProfileKey, source_hash
 from gpushare.profile.store import ProfileStore
 from gpushare.profile.toml_export import ProfileFile, profiles_text, read_profiles, write_profiles
 from gpushare.profiling.known import device_profile, profile_of
+from gpushare.programs.predictions import known_times
 
 H100 = "NVIDIA H100 80GB HBM3"
 SOURCE = 'extern "C" __global__ void scale(float* x) { x[threadIdx.x] *= 2; }'
@@ -206,6 +208,20 @@ def test_a_file_that_is_no_store():
     path.write_text("these are no profiles, and longer than a header of SQLite would be" * 20)
     with pytest.raises(gs.InvalidInput):
         ProfileStore().kernels()
+
+
+@pytest.mark.timeout(25)
+def test_a_program_does_not_wait_for_a_store_that_another_process_keeps_locked(caplog):
+    store = ProfileStore()
+    store.keep_launch_times("", [(1, 1000)])
+    page = _core.ProgramPage(0, 1_000_000_000)
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        known_times(page)
+    assert "database is locked" in caplog.text
+    with raises_naming(gs.InvalidInput, store.path, "locked"), closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        ProfileStore(wait_s=0).kernels()
 
 
 def change(statement, *values):

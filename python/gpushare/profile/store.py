@@ -60,10 +60,12 @@ class ProfileStore:
 
     Args:
         path: path of the file, which is created with the first profile; None for the user's store.
+        wait_s: seconds to wait for other processes that write to it.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, path: Path | None = None, wait_s: float = WAIT_S) -> None:
         self.path = default_path() if path is None else path
+        self._wait_s = wait_s
 
     def save(self, profile: KernelProfile | DeviceProfile) -> None:
         """Stores a profile."""
@@ -152,7 +154,7 @@ class ProfileStore:
         if to_write:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
+            with closing(sqlite3.connect(self.path, timeout=self._wait_s, isolation_level=None)) as connection:
                 _bring_up_to_date(connection, self.path)
                 if to_write:
                     connection.execute("BEGIN IMMEDIATE")

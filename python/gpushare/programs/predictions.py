@@ -10,6 +10,8 @@ from gpushare import _core
 from gpushare._core import InvalidInput
 from gpushare.profile.store import ProfileStore
 
+WAIT_S = 1.0
+"""For other processes that write to the store: a program is not to wait for times that are optional."""
 LOG = logging.getLogger("gpushare.programs")
 
 
@@ -28,7 +30,7 @@ def gpu_name() -> str:
 def known_times(page: _core.ProgramPage) -> None:
     """Copies stored times to the program's page."""
     try:
-        for key, ns in ProfileStore().launch_times(gpu_name()):
+        for key, ns in ProfileStore(wait_s=WAIT_S).launch_times(gpu_name()):
             page.predict(key, ns)
     except InvalidInput as error:
         LOG.warning("times of earlier runs are not used: %s", error)
@@ -38,6 +40,6 @@ def keep_times(kernels: Iterable[_core.ProgramKernel]) -> None:
     """Stores the measured times for the next run."""
     measured = [(each.key, each.predicted_ns) for each in kernels if each.samples]
     try:
-        ProfileStore().keep_launch_times(gpu_name(), measured)
+        ProfileStore(wait_s=WAIT_S).keep_launch_times(gpu_name(), measured)
     except (InvalidInput, OSError) as error:
         LOG.warning("times of this run are not stored: %s", error)

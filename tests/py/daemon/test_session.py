@@ -252,6 +252,12 @@ def test_threads_share_a_session(session, run):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@pytest.mark.parametrize("path", [3, b"socket", "a\0b"])
+def test_a_path_that_is_none_is_refused(path):
+    with raises_naming(gs.InvalidInput, repr(path)):
+        gs.connect(path)
+
+
 def test_a_forked_process_gets_a_connection_of_its_own(session, run):
     application, array, gate = session.application("alice"), session.array(np.ones(3)), session.zeros(1)
     job = run(application, "add_once_open", array, 1, gate)

@@ -173,6 +173,7 @@ __all__: list[str] = [
     "residency_limits",
     "run_as_hardware_does",
     "run_on_cuda",
+    "run_on_gpus",
     "run_worker_trial",
     "saturating_sms",
     "simulate",
@@ -3209,6 +3210,21 @@ def run_on_cuda(
 ) -> RunRecord:
     """
     Runs the workload on a GPU under a policy, perhaps with an ordering and a + before it. Releases the GIL. Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. An ordering estimates the times of copies and profiled kernels for the device `estimates`, and adds to what has been `learnt`.
+    """
+
+def run_on_gpus(
+    devices: collections.abc.Sequence[CudaDevice],
+    programs: collections.abc.Sequence[CudaProgram],
+    workloads: collections.abc.Sequence[CoreWorkload],
+    policies: collections.abc.Sequence[typing.Any],
+    *,
+    place: str,
+    seed: typing.SupportsInt | typing.SupportsIndex = 0,
+    record: bool = False,
+    ended: typing.Any = None,
+) -> RunRecord:
+    """
+    The same on several GPUs, without an ordering: each application runs on one of them, where the placement `place` puts it when it arrives. SMs are numbered through all of them.
     """
 
 def run_worker_trial(

@@ -79,8 +79,8 @@ def compare(
             number. On a GPU also ``hardware-serial``, ``hardware-streams``, ``hardware-priority`` and
             ``green-contexts:40,92``: CUDA's scheduling of the original kernels. An ordering may stand before the
             name of a built-in policy, as in ``cumas+srtf``: docs/reference/policies.md.
-        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`; several simulated ones as in
-            ``"sim:h100*4"`` and ``"h100,k40m"``.
+        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`; several as in
+            ``"cuda:0,cuda:1"``, ``"cuda:all"``, ``"sim:h100*4"`` and ``"h100,k40m"``.
         place: how applications are placed on several devices: ``gpushare.placements()``.
         repeats: runs per workload and policy; simulated, repeat ``i`` has seed ``seed + i`` under every policy.
         seed: the seed of the first repeat, for the simulated blocks and for policies (:meth:`gpushare.Policy.begin`).

@@ -32,8 +32,8 @@ def run(
         workload: what to run; a text is a file's path or a bundled workload's name (:func:`gpushare.load`).
         policy: the name of a built-in policy (``gpushare.policies()``), or an instance of your own; on a GPU also
             what the hardware does by itself, as for :func:`gpushare.compare`.
-        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`; several simulated ones as in
-            ``"sim:h100*4"`` and ``"h100,k40m"``.
+        device: ``"cuda:0"`` for a GPU, or a simulated device: see :func:`gpushare.device`; several as in
+            ``"cuda:0,cuda:1"``, ``"cuda:all"``, ``"sim:h100*4"`` and ``"h100,k40m"``.
         place: how applications are placed on several devices: ``gpushare.placements()``.
         seed: of the variation between simulated blocks, and of the policy (:meth:`gpushare.Policy.begin`); the same
             seed gives the same run, to the nanosecond.

@@ -102,10 +102,10 @@ def test_a_timeout_says_which_run_it_was(runner, one, other, monkeypatch):
 
 
 def test_a_deadline_names_workload_policy_and_launches(one):
-    from gpushare.backends.cuda.run import _deadline
+    from gpushare.backends.cuda.run import deadline
 
-    assert not _deadline(100, one, "srtf")(lambda: ["never asked"])
+    assert not deadline(100, one, "srtf")(lambda: ["never asked"])
     with raises_naming(TimeoutError, "one", "srtf", -1, "k", "long", "l", "short"):
-        _deadline(-1, one, "srtf")(lambda: ["'k' of 'long'", "'l' of 'short'"])
+        deadline(-1, one, "srtf")(lambda: ["'k' of 'long'", "'l' of 'short'"])
     with raises_naming(TimeoutError, "one", "srtf", -1):
-        _deadline(-1, one, "srtf")(list)
+        deadline(-1, one, "srtf")(list)

@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).parent
 FILES = sorted(path.name for path in (HERE / "gpu").glob("test_*.py"))
 ONLY_ON_A_GPU = {"test_documented_examples.py", "test_front_ends.py", "test_record.py", "test_validate.py"}
 TAKE_MINUTES = {"test_suite_kernels.py"}
-DEVICES = {"test_second_device.py": "2", "test_spread.py": "4"}
+DEVICES = {"test_runs_on_several_gpus.py": "2", "test_second_device.py": "2", "test_spread.py": "4"}
 ALL = "GPUSHARE_STAND_IN_ALL"
 """Set to 1 for those that take minutes, too."""
 LONGEST_S = 1500

@@ -202,7 +202,6 @@ def test_what_fits_no_device_is_refused(policy):
         ("h100,", ("sim:h100",)),
         ("cuda:0,cuda:0", ("cuda:0", "twice")),
         ("cuda:0*2", ("cuda:0", "twice")),
-        ("cuda:0,cuda:1", ("cuda:0,cuda:1",)),
         ("cuda:0,h100", ("cuda:0,h100",)),
     ],
 )

@@ -22,13 +22,13 @@ def backend_named(name: DeviceName) -> Backend:
     return CudaBackend(str(name)) if is_cuda(name) else SimulatorBackend(name)
 
 
-def session_devices(name: DeviceName) -> list[DeviceName]:
-    """The devices that a session, or a server, is to have: simulated ones, or GPUs.
+def device_names(name: DeviceName) -> list[DeviceName]:
+    """The devices that a run, a session or a server is to have: simulated ones, or GPUs.
 
     Raises:
         InvalidInput: a GPU is named twice, or beside a simulated device, or there is none.
 
-    >>> session_devices("sim:h100*2"), session_devices("cuda:0,cuda:1")
+    >>> device_names("sim:h100*2"), device_names("cuda:0,cuda:1")
     (['sim:h100', 'sim:h100'], ['cuda:0', 'cuda:1'])
     """
     names = [each for part in named_devices(name) for each in (all_gpus() if str(part) == ALL_GPUS else [part])]
@@ -67,8 +67,7 @@ def _require_one_gpu(name: DeviceName) -> None:
         require(gpus.count(each) == 1, f"device {str(name)!r} names {each!r} twice")
     require(
         ALL_GPUS not in map(str, names) and (not gpus or len(names) == 1),
-        f"device {str(name)!r}: of GPUs, name one here; several are for sessions and servers, and several simulated "
-        "devices, as in 'sim:h100*2', for runs, too",
+        f"device {str(name)!r}: of GPUs, name one here; several are for runs, sessions and servers",
     )
 
 
@@ -87,12 +86,10 @@ def backend_for(
         InvalidInput: some workloads are for a GPU, and one is for a simulated device; or there is no such placement.
     """
     require_placement(place)
-    names = [chosen(device, each.device) for each in workloads]
-    for name in names:
-        _require_one_gpu(name)
-    if not any(map(is_cuda, names)):
+    names = [device_names(chosen(device, each.device)) for each in workloads]
+    if not any(is_cuda(each[0]) for each in names):
         return SimulatorBackend(device, place)
-    for each, name in zip(workloads, names, strict=True):
-        if not is_cuda(name):
+    for each, of_workload in zip(workloads, names, strict=True):
+        if not is_cuda(of_workload[0]):
             raise InvalidInput(f"workload {each.name!r} is for a simulated device: compare it on its own")
-    return CudaBackend(str(names[0]), timeout_s)
+    return CudaBackend([str(each) for each in names[0]], timeout_s, place=place)

@@ -17,7 +17,7 @@ from gpushare import _core
 from gpushare._core import Device, InvalidInput, SessionPast, SessionStatus
 from gpushare.arguments.device_array import DeviceArray
 from gpushare.backends.base import DEFAULT_PLACEMENT
-from gpushare.backends.choice import require_placement, session_devices
+from gpushare.backends.choice import device_names, require_placement
 from gpushare.checks import MOST_BYTES, number, require, require_name, whole
 from gpushare.kernels.kernel import Kernel
 from gpushare.model.devices import chosen
@@ -104,7 +104,7 @@ class Session(SessionApi):
         self._highest_priority = highest_priority
         require_placement(place)
         self._place = place
-        self._chosen = session_devices(chosen(device, "cuda:0")), speed
+        self._chosen = device_names(chosen(device, "cuda:0")), speed
         self.policy = policy
         self._ordering = ordering
         self._policies = [policy_name(policy)]

@@ -5,13 +5,14 @@
 #include "bindings/bindings.hpp"
 #include "bindings/cuda/cuda_views.hpp"
 #include "bindings/cuda/launch_shape.hpp"
-#include "bindings/runs/run_record.hpp"
+#include "bindings/runs/scheduled_device.hpp"
 #include "bindings/stopwatch.hpp"
 #include "bindings/without_gil.hpp"
+#include "core/engine/devices/without_moves.hpp"
 #include "core/model/job_names.hpp"
-#include "core/ordering/ordering_registry.hpp"
-#include "core/trace/trace_recorder.hpp"
+#include "core/placements/registry.hpp"
 #include "cuda/cuda_gpu.hpp"
+#include "cuda/cuda_gpu_set.hpp"
 #include "cuda/driver/shared_library.hpp"
 #include "cuda/measure/hardware_run.hpp"
 
@@ -71,18 +72,18 @@ std::vector<std::string> names_on_gpu(const cuda::CudaGpu& gpu, const Workload& 
   return names;
 }
 
-/// A run that ends early leaves nothing behind on the GPU.
-void run_or_stop(cuda::CudaGpu& gpu, Policy& policy, const Workload& workload, const CudaProgram& program,
-                 std::span<RunObserver* const> observers, Ordering* ordering) {
+/// A run that ends early leaves nothing behind on the GPU, or on the GPUs. `names`: of the launches there.
+template <typename Gpus, typename Names, typename Run>
+void run_or_stop(Gpus& gpus, const Names& names, const Run& run) {
   constexpr Duration patience(1'000'000'000);
   try {
-    run(gpu, policy, workload, observers, ordering);
+    run();
   } catch (const cuda::CudaError& error) {
-    const std::string message = failure_among(names_on_gpu(gpu, workload, program), error.what());
-    gpu.stop(patience);
+    const std::string message = failure_among(names(), error.what());
+    gpus.stop(patience);
     throw cuda::CudaError(message);
   } catch (...) {
-    gpu.stop(patience);
+    gpus.stop(patience);
     throw;
   }
 }
@@ -106,8 +107,9 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   {
     const py::gil_scoped_release no_gil;
     cuda::CudaGpu gpu(*device.resources, program.operations);
-    gpu.set_heartbeat([&] { interruption.look([&] { return names_on_gpu(gpu, world->workload, program); }); });
-    run_or_stop(gpu, *decides, world->workload, program, observers, ordering.get());
+    const auto names = [&] { return names_on_gpu(gpu, world->workload, program); };
+    gpu.set_heartbeat([&] { interruption.look(names); });
+    run_or_stop(gpu, names, [&] { run(gpu, *decides, world->workload, observers, ordering.get()); });
     delays = gpu.scheduler_delays();
     began = gpu.began().time_since_epoch();
   }
@@ -116,6 +118,51 @@ RunRecord run_on_cuda(const CudaDevice& device, const CudaProgram& program, cons
   record.longest_pause = count(delays.longest_pause);
   record.without_processor = count(delays.without_processor);
   if (recorder) record.trace = recorder->take();
+  return record;
+}
+
+/// Owns what states, events and policies of a run on several GPUs point into.
+struct CudaWorlds {
+  std::vector<cuda::SharedContext> contexts;
+  std::vector<Workload> workloads;
+};
+
+RunRecord run_on_gpus(const std::vector<const CudaDevice*>& devices, const std::vector<const CudaProgram*>& programs,
+                      const std::vector<const Workload*>& workloads, const std::vector<py::object>& policies,
+                      const std::string& place, std::uint64_t seed, bool record_trace, const py::object& ended) {
+  require(devices.size() == programs.size() && devices.size() == workloads.size() && devices.size() == policies.size(),
+          "a run needs a program, a workload and a policy for each of its devices");
+  const auto world = std::make_shared<CudaWorlds>();
+  std::vector<cuda::GpuOfSet> used;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    world->contexts.push_back(devices[i]->context);
+    world->workloads.push_back(*workloads[i]);
+    used.push_back({.resources = devices[i]->resources.get(), .program = &programs[i]->operations});
+  }
+  WithoutMoves placement(make_placement(place));
+  const Interruption interruption(ended);
+  ScheduledDevices scheduled(record_trace);
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    scheduled.add(world, devices[i]->context->description(), world->workloads[i], policies[i], seed, devices.size(),
+                  {});
+  }
+  Duration began{};
+  {
+    const py::gil_scoped_release no_gil;
+    cuda::CudaGpuSet gpus(used);
+    const auto names = [&] {
+      std::vector<std::string> all;
+      for (std::size_t i = 0; i < gpus.size(); ++i) {
+        std::ranges::move(names_on_gpu(gpus.gpu(i), world->workloads[i], *programs[i]), std::back_inserter(all));
+      }
+      return all;
+    };
+    gpus.set_heartbeat([&] { interruption.look(names); });
+    run_or_stop(gpus, names, [&] { run(gpus, scheduled.on(), placement); });
+    began = gpus.began().time_since_epoch();
+  }
+  RunRecord record = scheduled.take_record();
+  record.began = count(began);
   return record;
 }
 
@@ -194,6 +241,11 @@ void bind_cuda_run(py::module_& module) {
       "Ctrl-C ends it, and so does ended(on_gpu) once it returns True or raises; on_gpu() names the launches there. "
       "An ordering estimates the times of copies and profiled kernels for the device `estimates`, and adds to what has "
       "been `learnt`.");
+  module.def("run_on_gpus", &run_on_gpus, py::arg("devices"), py::arg("programs"), py::arg("workloads"),
+             py::arg("policies"), py::kw_only(), py::arg("place"), py::arg("seed") = 0, py::arg("record") = false,
+             py::arg("ended") = py::none(),
+             "The same on several GPUs, without an ordering: each application runs on one of them, where the placement "
+             "`place` puts it when it arrives. SMs are numbered through all of them.");
   module.def("run_as_hardware_does", &run_as_hardware_does, py::arg("device"), py::arg("program"), py::arg("workload"),
              py::arg("sharing"), py::kw_only(), py::arg("levels") = std::vector<int>{},
              py::arg("sms") = std::vector<int>{}, py::arg("record") = false, py::arg("ended") = py::none(),

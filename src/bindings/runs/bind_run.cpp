@@ -7,13 +7,10 @@
 
 #include "bindings/arguments.hpp"
 #include "bindings/bindings.hpp"
-#include "bindings/runs/run_record.hpp"
+#include "bindings/runs/scheduled_device.hpp"
 #include "core/model/errors.hpp"
-#include "core/ordering/ordering_registry.hpp"
 #include "core/placements/registry.hpp"
 #include "core/simulation/simulated_gpu_set.hpp"
-#include "core/trace/device_events.hpp"
-#include "core/trace/trace_recorder.hpp"
 
 namespace gpushare::bindings {
 namespace {
@@ -37,26 +34,6 @@ std::vector<const Workload*> take_workloads(World& world, const std::vector<py::
   return by_device;
 }
 
-/// One device of a run: its policy and ordering, and what observes them.
-struct ScheduledDevice {
-  ScheduledDevice(const std::shared_ptr<World>& world, DeviceId device, const Workload& workload,
-                  const py::object& policy, std::uint64_t seed)
-      : meter(world->gpus.at(device).device(), workload) {
-    const auto [ordering_name, sharing] = in_two_parts(policy);
-    require(ordering_name == "arrival" || world->gpus.size() == 1,
-            "'" + ordering_name + "' orders the work of one device, and this run has " +
-                std::to_string(world->gpus.size()) + ": name the policy alone");
-    decides = to_policy(sharing, world, seed);
-    ordering = make_ordering(ordering_name, world->gpus.at(device).device(), workload);
-  }
-
-  std::unique_ptr<Policy> decides;
-  std::unique_ptr<Ordering> ordering;
-  UsageMeter meter;
-  std::optional<DeviceEvents> numbered{};
-  std::vector<RunObserver*> observers{};
-};
-
 RunRecord simulate(const std::vector<Device>& devices, const std::vector<py::object>& workloads,
                    const std::vector<py::object>& policies, const std::string& place, std::uint64_t seed,
                    bool record_trace, const py::object& ended) {
@@ -65,31 +42,17 @@ RunRecord simulate(const std::vector<Device>& devices, const std::vector<py::obj
   const auto world = std::make_shared<World>(devices, seed);
   const std::vector<const Workload*> taken = take_workloads(*world, workloads);
   const std::unique_ptr<Placement> placement = make_placement(place);
-  std::optional<TraceRecorder> recorder;  // its memory costs as much time as a short run
-  if (record_trace) recorder.emplace();
   Interruption interruption(ended);
-  std::deque<ScheduledDevice> scheduled;
-  std::vector<OnDevice> on;
-  int first_sm = 0;
+  ScheduledDevices scheduled(record_trace);
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    ScheduledDevice& each = scheduled.emplace_back(world, static_cast<DeviceId>(i), *taken[i], policies[i], seed);
-    each.observers = {&each.meter, &interruption};
-    if (recorder) each.observers.push_back(&each.numbered.emplace(*recorder, first_sm));
-    on.push_back({.policy = each.decides.get(),
-                  .workload = taken[i],
-                  .observers = each.observers,
-                  .ordering = each.ordering.get()});
-    first_sm += devices[i].sms;
+    const Device& device = world->gpus.at(static_cast<DeviceId>(i)).device();
+    scheduled.add(world, device, *taken[i], policies[i], seed, devices.size(), {&interruption});
   }
   {
     const py::gil_scoped_release no_gil;
-    run(world->gpus, on, *placement);
+    run(world->gpus, scheduled.on(), *placement);
   }
-  std::vector<UsageMeter> meters;
-  for (ScheduledDevice& each : scheduled) meters.push_back(std::move(each.meter));
-  RunRecord record = record_of(meters);
-  if (recorder) record.trace = recorder->take();
-  return record;
+  return scheduled.take_record();
 }
 
 Trace replay(const Trace& trace, const Device& device, const Workload& workload, const py::object& policy,

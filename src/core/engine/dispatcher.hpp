@@ -50,8 +50,8 @@ class Dispatcher {
   const State& state() const { return state_; }
   /// The time at which the policy wants to be asked again, whatever happens.
   std::optional<Time> wake_at() const { return wake_at_; }
-  /// The run has reached this time without an event.
-  void advance_to(Time time) { now_ = time; }
+  /// The run has reached this time without an event. On real GPUs that fall behind it may be past it already.
+  void advance_to(Time time) { now_ = std::max(now_, time); }
   /// The time of the latest event or of advance_to(), whichever is later.
   Time now() const { return std::max(now_, state_.now()); }
 

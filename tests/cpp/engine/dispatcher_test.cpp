@@ -116,6 +116,19 @@ TEST(Dispatcher, WakesThePolicyBeforeItHearsOfAnythingLater) {
   EXPECT_EQ(policy.heard(), expected);
 }
 
+// One of several real GPUs may reach a deadline after another one has reported a later event.
+TEST(Dispatcher, TimeDoesNotGoBackToADeadlineThatHasBeenMissed) {
+  const Workload workload = workload_of({launch_of(4, 10)});
+  IdleGpu gpu;
+  WakesOnce policy;
+  Dispatcher dispatcher(gpu, policy, State(gpu.device(), workload), {});
+  dispatcher.advance_to(at(70));
+  dispatcher.advance_to(at(50));
+  dispatcher.deliver(EventKind::ApplicationArrived, ApplicationId{0});
+  const std::vector<std::pair<EventKind, Time>> expected{{EventKind::ApplicationArrived, at(70)}};
+  EXPECT_EQ(policy.heard(), expected);
+}
+
 // Slate keeps the place of a launch that has ended for 50 us, and hears of what ended long after in the same look.
 TEST(Dispatcher, AWakeUpBetweenKnownEventsHappensAtOnce) {
   const Workload workload = workload_of({launch_of(4, 10), launch_of(4, 10)});

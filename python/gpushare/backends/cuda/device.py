@@ -195,14 +195,15 @@ def cuda_device(name: str) -> CudaDevice:
 
 
 def give_up_if_broken(device: CudaDevice) -> None:
-    """Closes a GPU on which a kernel has faulted or does not end.
+    """Closes a GPU on which a kernel has faulted or does not end, and all others of the process.
 
-    After a fault CUDA refuses all further work of the process on that GPU, also that of libraries such as PyTorch; with
-    a kernel that does not end, every call that waits for the GPU would hang.
+    After a fault CUDA refuses all further work of the process, also that of libraries such as PyTorch; with a kernel
+    that does not end, every call that waits for kernels would hang, such as freeing pinned memory.
     """
     if device.core.is_healthy:
         return
-    _give_up(device, "a kernel faulted or did not end: start another process")
+    for each in {device.ordinal: device, **_open}.values():
+        _give_up(each, f"a kernel on {device.name} faulted or did not end: start another process")
 
 
 def _give_up(device: CudaDevice, why: str) -> None:

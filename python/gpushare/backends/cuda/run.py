@@ -77,8 +77,7 @@ class CudaRunner:
         """Makes one run on the initial data. An ordering learns the kernels' times in a separate run before."""
         if is_ordered(policy):
             self._learn(prepared)
-        applications = prepared.workload.applications
-        alone = {each.name: self._alone(prepared.workload, each.name).turnaround_ns for each in applications}
+        alone = self.alone_ns(prepared.workload)
         prepared.restore()
         made, joules = metered(self._meter, lambda: self._record(prepared, policy, alone, repeat, record=record))
         return Run(
@@ -90,6 +89,10 @@ class CudaRunner:
             record=made,
             measured=measured_now(self.device, prepared.workload, prepared.core, made, joules),
         )
+
+    def alone_ns(self, workload: Workload) -> dict[str, int]:
+        """The time of each application alone."""
+        return {each.name: self._alone(workload, each.name).turnaround_ns for each in workload.applications}
 
     @cached_property
     def _meter(self) -> EnergyMeter | None:
@@ -108,7 +111,7 @@ class CudaRunner:
     def _record(
         self, prepared: CudaWorkload, policy: str | Policy, alone: dict[str, int], repeat: int, *, record: bool
     ) -> _core.RunRecord:
-        ended = _deadline(self.timeout_s, prepared.workload, policy_name(policy))
+        ended = deadline(self.timeout_s, prepared.workload, policy_name(policy))
         try:
             if is_baseline(policy):
                 return self._hardware(prepared, str(policy), alone, record=record, ended=ended)
@@ -209,7 +212,8 @@ def partition(sizes: str, parts: int, sms: int) -> list[int]:
     return wanted
 
 
-def _deadline(timeout_s: float, workload: Workload, policy: str) -> Ended:
+def deadline(timeout_s: float, workload: Workload, policy: str) -> Ended:
+    """Raises TimeoutError once the run has taken so long; the message names it, and what is on the GPU."""
     end = time.monotonic() + timeout_s
 
     def ended(on_gpu: Callable[[], Sequence[str]]) -> bool:

@@ -35,8 +35,9 @@ def workload():
     return gs.Workload("four", applications)
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("policy", ["fifo", "srtf", "auto"])
+@pytest.mark.parametrize(
+    ("place", "policy"), [*((place, "fifo") for place in PLACES), ("predicted", "auto"), ("least-loaded", "srtf")]
+)
 def test_all_blocks_run_each_application_on_one_gpu(workload, place, policy, check_trace, check_metrics):
     run = gs.run(workload, policy, device=TWO, place=place)
     check_trace(run)

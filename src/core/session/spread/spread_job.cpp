@@ -33,11 +33,12 @@ JobId SpreadJob::submit(std::size_t home, const SpreadPlace& first, std::vector<
                         bool only_idle) {
   const std::scoped_lock lock(mutex_);
   wanted_ = std::move(devices);
-  grid_ = std::make_shared<SharedGrid>(blocks_, claims_, memory_, [weak = weak_from_this(), home, only_idle] {
+  only_idle_ = only_idle;
+  grid_ = std::make_shared<SharedGrid>(blocks_, claims_, memory_, [weak = weak_from_this(), home] {
     const auto job = weak.lock();
     if (job == nullptr) return;
     const std::scoped_lock opening(job->mutex_);
-    if (only_idle) job->leave_out_busy_devices(home);
+    if (job->only_idle_) job->leave_out_busy_devices(home);
     job->go_where_wanted();
   });
   return submit_part(home, first, is_held);
@@ -77,9 +78,10 @@ void SpreadJob::go_where_wanted() {
 
 bool SpreadJob::move(std::vector<std::size_t> devices) {
   const std::scoped_lock lock(mutex_);
-  if (grid_->is_over() || grid_->lost_part()) return false;
+  if (has_ended()) return false;
   for (const std::size_t device : devices) require_running(places_.at(device).session.lock());
   wanted_ = std::move(devices);
+  only_idle_ = false;
   if (grid_->is_open()) go_where_wanted();
   return true;
 }

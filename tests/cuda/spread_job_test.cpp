@@ -245,6 +245,25 @@ TEST_F(SpreadJobs, DevicesWithOtherWorkAtItsTurnAreLeftOut) {
   EXPECT_THAT(times_run(), Each(3));
 }
 
+TEST_F(SpreadJobs, NoDeviceIsBusyWithTheLaunchThatItWaitsFor) {
+  constexpr int launches = 50;
+  std::vector<std::shared_ptr<SpreadJob>> jobs{submit({0, 1}, 1000, true, true)};
+  const JobId first = submitted;
+  while (jobs.size() < launches) {
+    const auto before = jobs.back();
+    jobs.push_back(submit({0, 1}, 1000, true, true));
+    before->when_ended([this, next = submitted](const std::string& /*failure*/) { sessions[0]->release(next); });
+  }
+  sessions[0]->release(first);
+  EXPECT_TRUE(jobs.back()->wait(patience));
+  for (int after = 0; after < launches; ++after) {
+    jobs.push_back(submit({0, 1}, 1000, false, true));
+    EXPECT_TRUE(jobs.back()->wait(patience));
+  }
+  for (const auto& job : jobs) EXPECT_THAT(job->devices(), testing::ElementsAre(0, 1));
+  EXPECT_THAT(times_run(), Each(2 * launches));
+}
+
 TEST_F(SpreadJobs, MovedOneGoesToABusyDeviceToo) {
   doors[1] = DoorState::OneBlock;
   const auto other = submit({1}, 20'000'000);

@@ -44,6 +44,22 @@ JobId SpreadJob::submit(std::size_t home, const SpreadPlace& first, std::vector<
   return submit_part(home, first, is_held);
 }
 
+void SpreadJob::when_ended(SharedGrid::Ended ended) {
+  grid_->when_ended([weak = weak_from_this(), ended = std::move(ended)](const std::string& failure) {
+    const auto job = failure.empty() ? weak.lock() : nullptr;
+    if (job != nullptr) job->expect_ends();
+    ended(failure);
+  });
+}
+
+/// Before what waits for this job begins: devices are not to count as busy with it.
+void SpreadJob::expect_ends() const {
+  const std::scoped_lock lock(mutex_);
+  for (const SubmittedPart& part : parts_) {
+    if (const std::shared_ptr<Session> session = part.session.lock()) session->expect_end(part.job);
+  }
+}
+
 JobId SpreadJob::submit_part(std::size_t device, const SpreadPlace& place, bool is_held) {
   parts_.push_back({.device = device, .session = place.session});
   std::shared_ptr<const DeviceCode> code = place.code(grid_->add_part());
@@ -109,6 +125,7 @@ bool SpreadJob::wait_for_leave(std::size_t device, Duration timeout) const {
 bool SpreadJob::wait(Duration timeout) const {
   if (!grid_->wait(timeout)) return false;
   if (!grid_->is_over()) fail();
+  expect_ends();
   return true;
 }
 

@@ -48,7 +48,7 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   /// Has it ended within this time? Throws what a part has failed with.
   bool wait(Duration timeout) const;
   /// Called when it has ended, with a reason where it failed.
-  void when_ended(SharedGrid::Ended ended) { grid_->when_ended(std::move(ended)); }
+  void when_ended(SharedGrid::Ended ended);
 
  private:
   struct SubmittedPart {
@@ -58,6 +58,7 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
     bool is_leaving = false;
   };
 
+  void expect_ends() const;
   // With the lock.
   JobId submit_part(std::size_t device, const SpreadPlace& place, bool is_held);
   void go_where_wanted();

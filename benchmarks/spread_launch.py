@@ -33,6 +33,7 @@ KERNELS_SPREAD = (
     "black_scholes", "sha1", "nlm_denoise", "triad_vector",
 )  # fmt: skip
 BEFORE = 4
+"""Launches that are not measured: they compile and load, and ``auto`` chooses."""
 MOVED = "nbody"
 WAYS: dict[str, dict[str, Any]] = {
     "on one": {},
@@ -71,7 +72,7 @@ class Loaded:
 
     def times(self, repeats: int, **how: Any) -> tuple[list[float], list[bytes]]:
         """Milliseconds of launches, and the results of the last one."""
-        for _ in range(BEFORE):  # they compile and load, and ``auto`` chooses
+        for _ in range(BEFORE):
             self.submit(**how).result()
         found = []
         for _ in range(repeats):
@@ -118,18 +119,15 @@ def moves(device: str, size: str, layers: int, count: int) -> dict[str, Any]:
             job.result()
         run = session.finish()
     launches, blocks = run.launches(), run.blocks()
-    second = launches[launches["application"] == f"{loaded.application.name}@1"].iloc[
-        1:
-    ]  # without the one that was spread
+    name = loaded.application.name
+    second = launches[launches["application"] == f"{name}@1"].iloc[1:]  # without the one that was spread
     firsts = blocks.groupby("launch")["start_ns"].min()
     lasts = blocks.groupby("launch")["end_ns"].max()
     to_first, to_last = [], []
     for launch, arrival in zip(second["launch"], second["arrival_ns"], strict=True):
         if launch not in firsts.index:
             continue
-        before = launches[(launches["application"] == loaded.application.name) & (launches["arrival_ns"] < arrival)][
-            "launch"
-        ].iloc[-1]
+        before = launches[(launches["application"] == name) & (launches["arrival_ns"] < arrival)]["launch"].iloc[-1]
         to_first.append((firsts[launch] - arrival) / 1e3)
         to_last.append((lasts[before] - firsts[launch]) / 1e3)
     return {

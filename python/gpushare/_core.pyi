@@ -1778,6 +1778,10 @@ class SpreadJob:
         """
         Those on which its blocks run, or will with its turn.
         """
+    def has_ended(self) -> bool:
+        """
+        Successfully or not.
+        """
     def has_place(self, device: typing.SupportsInt | typing.SupportsIndex) -> bool: ...
     def move(self, devices: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> bool:
         """
@@ -1795,7 +1799,7 @@ class SpreadJob:
         only_idle: bool,
     ) -> int:
         """
-        Submits its first part to the application on `home`, with whose turn it runs on these devices, or on `home` and those that are idle then; returns the number of the job there.
+        Submits its first part to the application on `home`, with whose turn it runs on these devices, or on `home` and those of them that are idle then, unless it is moved before; returns the number of the job there.
         """
     def took_ns(self) -> int | None:
         """
@@ -2219,7 +2223,7 @@ class ClientPort:
         rouse: collections.abc.Callable,
     ) -> bool:
         """
-        Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where `_is_future` of one is true, or it did not end well, it is left to take_owners(), and `rouse` is called. False: not in time.
+        Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. One with the state of a future, whose `_is_future` is true, and one that failed are left to take_owners(), and `rouse` is called. False: not in time.
         """
     def close(self) -> None:
         """

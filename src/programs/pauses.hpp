@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pauses of a program that goes before others: when should these be let go? To hold them again, and to wait until
-// what they have under way has ended, delays the program by about half a millisecond. A training pauses for less than
-// that many times in a step, and a server for much longer between two requests. So while most pauses are over soon,
-// others are let go once a pause has become a long one.
+// The pauses of a program that goes before others: are these to wait meanwhile? To hold them again, and to wait until
+// what they have under way has ended, delays the program by about half a millisecond. A training pauses for less than a
+// millisecond many times in a step, and a server for much longer between two requests. So while most pauses are short,
+// others wait until one has become a long one. But beside a program that pauses for longer than it works they would
+// hardly ever run: then they do not wait.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "core/model/units.hpp"
@@ -15,20 +17,31 @@ class Pauses {
  public:
   /// The program has had nothing to do since then.
   void begin(Time idle_since) { idle_since_ = idle_since; }
-  /// It has again. `longest`: of a short pause.
-  void end(Time now, Duration longest) {
+  /// It has again. `launched`: the GPU time of all that it has launched; `longest`: of a short pause, after which
+  /// others do not wait in any case.
+  void end(Time now, Duration launched, Duration longest) {
     if (!idle_since_) return;
-    const double is_short = now - *idle_since_ < longest ? 1 : 0;
-    share_of_short_ += (is_short - share_of_short_) / memory;
+    const Duration length = now - *idle_since_;
     idle_since_.reset();
+    add(share_of_short_, length < longest ? 1 : 0);
+    add(paused_ns_, nanoseconds(std::min(length, longest)));
+    add(worked_ns_, nanoseconds(launched - launched_));
+    launched_ = launched;
   }
-  bool are_mostly_short() const { return share_of_short_ > 0.5; }
+  bool are_to_be_waited_through() const { return share_of_short_ > 0.5 && paused_ns_ <= worked_ns_; }
 
  private:
-  static constexpr double memory = 16;
+  /// To a mean over the last ones.
+  static void add(double& mean, double value) {
+    constexpr double memory = 16;
+    mean += (value - mean) / memory;
+  }
 
   std::optional<Time> idle_since_;
+  Duration launched_{};  // when the last pause ended
   double share_of_short_ = 0;
+  double paused_ns_ = 0;  // in one of them
+  double worked_ns_ = 0;  // between two
 };
 
 }  // namespace gpushare::programs

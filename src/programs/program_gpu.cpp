@@ -100,8 +100,8 @@ void ProgramGpu::submit(const Submission& submission) {
               .measured_at = time,
               .changed = time,
               .phase = phase};
-  piece.program->pauses().end(time, settings_.longest_pause);
   piece.work = piece.program->poll();
+  piece.program->pauses().end(time, piece.work.launched, settings_.longest_pause);
   piece.launched_before = piece.work.launched - piece.work.under_way;
   pieces_.push_back(std::move(piece));
 }
@@ -186,7 +186,7 @@ void ProgramGpu::poll(Piece& piece, Time now) {
     const Time idle_since = piece.changed + piece.work.under_way;
     if (piece.resident() > 0 && now - idle_since >= settings_.idle_after) {
       piece.program->pauses().begin(idle_since);
-      piece.program->pauses().end(now, settings_.longest_pause);
+      piece.program->pauses().end(now, work.launched, settings_.longest_pause);
     }
     piece.changed = now;
   }
@@ -233,12 +233,12 @@ void ProgramGpu::poll_phase(Piece& piece, Time now) {
   end_piece(piece, now);
 }
 
-/// Where programs run at once, others are not held meanwhile.
+/// Where programs run at once, none waits for another's pause.
 Duration ProgramGpu::longest_pause(const Piece& piece) const {
   Program& program = *piece.program;
   const auto comes_behind = [&](const auto& other) { return other->priority() < program.priority(); };
   const bool lets_others_wait = !settings_.run_at_once && program.priority() > 0 &&
-                                program.pauses().are_mostly_short() &&
+                                program.pauses().are_to_be_waited_through() &&
                                 std::ranges::any_of(programs_->all(), comes_behind);
   return lets_others_wait ? settings_.longest_pause : settings_.idle_after;
 }

@@ -2,10 +2,16 @@
 """When ``spread="auto"`` takes one device, and when all, by how long launches took; and where it changes nothing."""
 
 import itertools
+import threading
+import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from messages import raises_naming
 
 import gpushare as gs
+from gpushare.session.devices_in_use import DevicesInUse
 from gpushare.session.spread_choice import (
     FIRST_PAUSE,
     LEAST_NS,
@@ -19,10 +25,13 @@ ALL = 2
 
 
 class Ended:
-    """A launch that took so long on so many devices; None: it has not ended."""
+    """A launch that took so long on so many devices; None: it has not ended, or has failed."""
 
     def __init__(self, took_ns, devices):
-        self.ns, self._devices = took_ns, devices
+        self.ns, self._devices, self.has_failed = took_ns, devices, False
+
+    def has_ended(self):
+        return self.has_failed or self.ns is not None
 
     def took_ns(self):
         return self.ns
@@ -92,13 +101,94 @@ def test_a_launch_that_found_the_others_busy_tells_of_one_device():
     assert launches.choice.next() is Way.ORDINARY  # on one it is as fast
 
 
+@pytest.mark.parametrize("devices", [1, ALL])
+def test_a_launch_that_failed_is_tried_again(devices):
+    choice = SpreadChoice()
+    if devices == ALL:
+        choice.watch(Ended(10 * LEAST_NS, 1), 1)
+    way = Way.SPREAD if devices == ALL else Way.MEASURED
+    assert choice.next() is way
+    failed = Ended(None, devices)
+    choice.watch(failed, devices)
+    assert choice.next() is Way.ORDINARY
+    failed.has_failed = True
+    assert choice.next() is way
+
+
+def test_after_a_refusal_launches_are_ordinary_for_a_while():
+    choice = SpreadChoice()
+    assert choice.next() is Way.MEASURED
+    choice.refuse()
+    assert [choice.next() for _ in range(FIRST_PAUSE)] == [Way.ORDINARY] * FIRST_PAUSE
+    assert choice.next() is Way.MEASURED
+
+
+class Launch:
+    """As it is to be spread from the first device to those that are able to run it."""
+
+    def __init__(self, able):
+        self.home, self._able = SimpleNamespace(number=0), able
+
+    def able(self, numbers):
+        return [each for each in numbers if each in self._able]
+
+
+def test_while_all_other_devices_are_vacated_nothing_is_tried():
+    choice, in_use = SpreadChoice(), DevicesInUse(ALL)
+    assert choice.devices(Launch([0, 1]), in_use) == [0]
+    choice.watch(Ended(10 * LEAST_NS, 1), 1)
+    in_use.vacate(1)
+    assert choice.devices(Launch([0, 1]), in_use) == []
+    in_use.restore(1)
+    assert choice.devices(Launch([0, 1]), in_use) == [0, 1]
+
+
+@pytest.mark.parametrize("able", [[], [1], [0]])
+def test_a_launch_that_cannot_be_spread_is_refused(able):
+    choice, in_use = SpreadChoice(), DevicesInUse(ALL)
+    choice.watch(Ended(10 * LEAST_NS, 1), 1)
+    assert choice.devices(Launch(able), in_use) == []
+    assert choice.devices(Launch([0, 1]), in_use) == []
+
+
+def test_threads_may_choose_at_the_same_time():
+    choice, errors = SpreadChoice(), []
+
+    class LetsOthersRun(Ended):
+        def has_ended(self):
+            time.sleep(0)  # as the core does
+            return True
+
+    def choose():
+        try:
+            for _ in range(500):
+                choice.next()
+                choice.watch(LetsOthersRun(LEAST_NS, 1), 1)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=choose) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert errors == []
+
+
 def test_launches_of_other_kinds_have_choices_of_their_own():
     choices = SpreadChoices()
     kernel = gs.KernelModel("short", threads=32, latency_ns=1000)
-    of = [choices.of((kernel, grid, 32, [], 0)) for grid in (4, [4, 1, 1], (4, 1, 1), 5)]
-    assert of[0] is choices.of((kernel, 4, 32, ["another"], 0))
-    assert of[1] is of[2]
-    assert len({id(each) for each in of}) == 3
+    grids = (4, [4, 1, 1], (4, 1, 1), np.int64(4), np.array([4, 1, 1]), 5)
+    *same, other = [choices.of((kernel, grid, 32, [], 0)) for grid in grids]
+    assert {id(each) for each in same} == {id(choices.of((kernel, 4, [32], ["another"], 0)))}
+    assert other is not same[0]
+    assert choices.of((kernel, 4, 32, [], 8)) is not same[0]
+
+
+def test_a_grid_that_is_none_is_refused_by_name():
+    kernel = gs.KernelModel("short", threads=32, latency_ns=1000)
+    with raises_naming(gs.InvalidInput, "grid.x", "[4]"):
+        SpreadChoices().of((kernel, [[4], 1], 32, [], 0))
 
 
 @pytest.mark.parametrize("device", ["sim:h100", "sim:h100*2"])

@@ -184,9 +184,13 @@ class SessionApplication:
                 these. Of a stream, the work that is in it now. Later launches of the application wait as well. Where
                 one of these fails, the job is cancelled.
             spread: True: its blocks run on all GPUs of the session at a time that are not vacated; or the numbers of
-                those on which they begin to. The job then is a :class:`gpushare.session.spread.SpreadJob`, which can be
-                moved. "auto": on all that have nothing else to do, where launches of this kernel, grid and block took
-                at least 1 ms on one and have been 5 % faster on all; what cannot be spread runs on one.
+                those on which they begin to. "auto": on all that have nothing else to do, where launches of this
+                kernel, grid and block took at least 1 ms on one and have been 5 % faster on all; what cannot be spread
+                runs on one.
+
+        Returns:
+            The job, a future. With ``spread`` it is a :class:`gpushare.session.spread.SpreadJob`, which can be moved;
+            with "auto" only where the launch is spread, or measured on one device to be compared.
 
         Raises:
             InvalidInput: an argument, the grid or the block is not valid; the message names it. Or the first launch

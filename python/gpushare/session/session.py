@@ -403,32 +403,28 @@ class Session(SessionApi):
         self._require_open()
         things = things_in(after, self._devices.parts[0].on.gpu) if after is not NOTHING else []
         kernel, grid, block, args, shared_bytes = launch
-        chosen: list[int] = []
-        if spread is not False and spread != "auto":
-            chosen = self._in_use.chosen(f"launch of {application.name!r}", spread)
+        named: list[int] | None = None  # the launch chooses
+        if not (isinstance(spread, str) and spread == "auto"):
+            named = [] if spread is False else self._in_use.chosen(f"launch of {application.name!r}", spread)
         part = self._part_for(application, args, launch)
         if things:
             require_own_streams(after, part.on.ordinal)
-        spreads = None
-        if spread is not False and self._devices.are_several:
-            choice = self._spread_choices.of(launch) if spread == "auto" else None
-            spreads = SpreadLaunch(application, launch, self._devices.parts, choice, keeps=self._measure_alone)
-            chosen = spreads.prepare(chosen, self._in_use)
-        if spreads is not None and chosen:
-            submitted = spreads.submitted[part.number]
-        else:
+        spreads = self._spread_launch(application, launch, named)
+        if spreads is None:
             submitted = part.on.launch(kernel, grid, block, shared_bytes, args, keeps=self._measure_alone)
+        else:
+            submitted = spreads.submitted[part.number]
         # Whatever the job waits for must exist as long as the driver may be asked about it.
         held = (args, after)
         job: Job | SpreadJob
         with self._lock:
             require(not self._finished, FINISHED)
-            devices = spreads.still(chosen, self._in_use, spread) if spreads is not None and chosen else []
+            devices = [] if spreads is None else spreads.still(self._in_use, spread)
             number = application._register(part.core, submitted.core)
             if application._last_spread is not None:
                 things = [*things, *application._last_spread.as_things()]
             # Both steps under one lock, so that the list has the order of the job numbers.
-            if spreads is None or not chosen:
+            if spreads is None:
                 job_number = part.core.submit(number, submitted.core, submitted.code, len(things) > 0)
                 job = Job(part, job_number, kernel.name, application.name, held)
             else:
@@ -443,6 +439,18 @@ class Session(SessionApi):
         if things:
             part.dependencies.hold(job_number, things)
         return job
+
+    def _spread_launch(
+        self, application: SessionApplication, launch: Launched, named: list[int] | None
+    ) -> SpreadLaunch | None:
+        """The launch, ready for the named devices or, without names, those that it chooses; None: it is ordinary."""
+        parts = self._devices.parts
+        can_choose = self._devices.are_several and parts[0].on.gpu is not None
+        if named == [] or (named is None and not can_choose):
+            return None
+        choice = self._spread_choices.of(launch) if named is None else None
+        spreads = SpreadLaunch(application, launch, parts, choice, keeps=self._measure_alone)
+        return spreads if spreads.prepare(named or [], self._in_use) else None
 
     def _part_for(
         self, application: SessionApplication, arguments: Sequence[Any] = (), launch: Launched | None = None

@@ -48,6 +48,7 @@ class SpreadLaunch:
         self.name = f"{launch[0].name!r} of {application.name!r}"
         self.arguments = launch[3]
         self.choice = choice
+        self._chosen: list[int] = []
         self._launch = launch
         self._parts = parts
         self._keeps = keeps
@@ -59,28 +60,28 @@ class SpreadLaunch:
         assert self.application._part is not None
         return self.application._part
 
-    def prepare(self, named: list[int], in_use: DevicesInUse) -> list[int]:
-        """Makes it ready for its home and these devices, or those that are chosen for it, and returns their numbers.
-
-        Where none is chosen it is to be an ordinary launch.
+    def prepare(self, named: list[int], in_use: DevicesInUse) -> bool:
+        """Makes it ready for its home and the named devices, or those that are chosen; False: it is to be ordinary.
 
         Raises:
             InvalidInput: one that was named cannot run it.
         """
         if self.choice is not None:
-            return self.choice.devices(self, in_use)
-        self.require_able(named)
-        return named
+            self._chosen = self.choice.devices(self, in_use)
+        else:
+            self.require_able(named)
+            self._chosen = named
+        return len(self._chosen) > 0
 
-    def still(self, chosen: list[int], in_use: DevicesInUse, named: WhereSpread) -> list[int]:
+    def still(self, in_use: DevicesInUse, spread: WhereSpread) -> list[int]:
         """What was prepared a moment ago, less what another thread has vacated since; with the session's lock.
 
         Raises:
             InvalidInput: one that was named has been vacated.
         """
-        if named == "auto":
-            return [each for each in chosen if each in in_use or each == self.home.number]
-        return in_use.still(f"launch of {self.name}", chosen, named)
+        if spread == "auto":
+            return [each for each in self._chosen if each in in_use or each == self.home.number]
+        return in_use.still(f"launch of {self.name}", self._chosen, spread)
 
     def require_able(self, numbers: Sequence[int]) -> None:
         """Makes it ready for its home and these devices.

@@ -155,10 +155,9 @@ void bind_daemon_launch(py::module_& module) {
           "and whether to call again a little later. If not, the bell rings at the next end of a job without a "
           "waiting thread.")
       .def("await_end", &await, py::arg("job"), py::arg("timeout_s"), py::arg("rouse"),
-           "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. Where `_is_future` "
-           "of "
-           "one is true, or it did not end well, it is left to take_owners(), and `rouse` is called. False: not in "
-           "time.")
+           "Waits for the job, and sets `has_ended` of its owner, and of others that end meanwhile. One with the state "
+           "of a future, whose `_is_future` is true, and one that failed are left to take_owners(), and `rouse` is "
+           "called. False: not in time.")
       .def("hear", &ClientPort::hear, "To be called when the bell rings. False: the worker is gone.")
       .def_property_readonly("bell", &ClientPort::bell, "A descriptor, not to be closed, to wait at.")
       .def(

@@ -75,11 +75,12 @@ void bind_spread(py::module_& module) {
           "submit", &submit_spread, py::arg("home"), py::arg("session"), py::arg("application"), py::arg("launch"),
           py::arg("submitted"), py::arg("devices"), py::arg("is_held"), py::arg("only_idle"),
           "Submits its first part to the application on `home`, with whose turn it runs on these devices, or on `home` "
-          "and those that are idle then; returns the number of the job there.")
+          "and those of them that are idle then, unless it is moved before; returns the number of the job there.")
       .def("move", &SpreadJob::move, py::arg("devices"), py::call_guard<py::gil_scoped_release>(),
            "It runs on these devices from now on; False: it has ended.")
       .def("devices", &SpreadJob::devices, py::call_guard<py::gil_scoped_release>(),
            "Those on which its blocks run, or will with its turn.")
+      .def("has_ended", &SpreadJob::has_ended, py::call_guard<py::gil_scoped_release>(), "Successfully or not.")
       .def(
           "took_ns",
           [](const SpreadJob& job) -> std::optional<std::int64_t> {

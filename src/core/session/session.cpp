@@ -189,7 +189,12 @@ bool Session::await_all(Duration timeout, std::unique_lock<std::mutex>& lock) {
 
 bool Session::is_idle() const {
   const std::lock_guard lock(mutex_);
-  return jobs_.board().unfinished() == 0;
+  return jobs_.board().is_idle();
+}
+
+void Session::expect_end(JobId job) {
+  const std::lock_guard lock(mutex_);
+  jobs_.board().expect_end(job);
 }
 
 bool Session::wait_for_all(Duration timeout) {

@@ -129,8 +129,12 @@ class Session {
   /// session is over and all have come. wait() says how a job ended.
   std::vector<JobId> await_watched();
 
-  /// Has all that has been submitted ended? Any thread may ask, that of another session too.
+  // For any thread, that of another session too.
+  /// Has all that has been submitted ended, but for jobs whose ends are expected?
   bool is_idle() const;
+  /// The job has nothing to do any more.
+  void expect_end(JobId job);
+
   /// Has all that has been submitted ended within this time, or the session failed?
   bool wait_for_all(Duration timeout);
   /// Waits for all that has been submitted, at most so long. Throws what the session has failed with, and the device's

@@ -242,26 +242,28 @@ class UnequalProgramGpuTest : public ProgramGpuTest {
  protected:
   UnequalProgramGpuTest() : ProgramGpuTest(ProgramGpuSettings{}.idle_after, 1h) {
     programs->remove(one.program);
-    one.program = one.with_application(
-        std::make_shared<daemon::SessionApplication>(session, Application{.name = "first", .priority = 1}));
+    one.program = one.with_application(application);
     programs->add(one.program);
   }
 
-  /// Each within a piece that goes on.
+  /// For no time at all, each within a piece that goes on.
   void pause_shortly(int times) {
     one.launch(1ms);
     submit(one, 0);
     gpu.apply(plan_of({OperationId{0}}));
     for (int i = 0; i < times; ++i) {
+      const Time now = gpu.now();
       one.end(1ms);
-      one.program->pauses().begin(gpu.now());
+      one.program->pauses().begin(now);
       one.launch(1ms);
-      one.program->pauses().end(gpu.now(), 1h);
+      one.program->pauses().end(now, Duration(one.page().processes[0].progress[0].launched.load()), 1h);
     }
   }
 
   Session session{program_live_device(program_device("others"), std::make_shared<Programs>()),
-                  [](const std::shared_ptr<const void>& /*world*/) { return make_policy("fifo"); }};
+                  [](const std::shared_ptr<const void>& /*world*/) { return make_policy("auto"); }};
+  std::shared_ptr<daemon::SessionApplication> application =
+      std::make_shared<daemon::SessionApplication>(session, Application{.name = "first", .priority = 1});
 };
 
 TEST_F(UnequalProgramGpuTest, LetsOthersWaitThroughPausesThatMostlyAreShort) {
@@ -278,21 +280,41 @@ TEST_F(UnequalProgramGpuTest, LetsOthersGoAtOnceWhereItsPausesAreNotKnown) {
   EXPECT_THAT(events_until(EventKind::LaunchEnded), testing::Contains(EventKind::LaunchEnded));
 }
 
-TEST_F(UnequalProgramGpuTest, KnowsItsPausesWithinAPieceAndBetweenTwo) {
-  one.launch(1ms);
+TEST_F(UnequalProgramGpuTest, LetsOthersGoWhenItsPriorityIsTakenFromItInAPause) {
+  pause_shortly(50);
+  one.end(1ms);
+  events_within(1ms);
+  application->set_priority(0);
+  EXPECT_THAT(events_until(EventKind::LaunchEnded), testing::Contains(EventKind::LaunchEnded));
+}
+
+TEST_F(UnequalProgramGpuTest, LetsOthersGoWhereItPausesForLongerThanItWorks) {
+  pause_shortly(50);
+  Duration work = 1ms;
+  for (int step = 0; step < 100 && !gpu.is_idle(); ++step) {
+    one.end(std::exchange(work, 10us));
+    events_within(2ms);
+    one.launch(work);
+  }
+  EXPECT_TRUE(gpu.is_idle());
+}
+
+TEST_F(UnequalProgramGpuTest, KnowsItsPausesBetweenPieces) {
+  constexpr Duration work = 60ms;  // longer than the pauses
+  one.launch(work);
   submit(one, 0);
   gpu.apply(plan_of({OperationId{0}}));
   for (int step = 0; step < 50; ++step) {
     events_within(step == 0 ? 0ms : 1ms);
-    one.end(1ms);
+    one.end(work);
     events_within(2ms);
-    one.launch(1ms);
+    one.launch(work);
     if (gpu.is_idle()) {
       submit(one, step + 1);
       gpu.apply(plan_of({OperationId{step + 1}}));
     }
   }
-  EXPECT_TRUE(one.program->pauses().are_mostly_short());
+  EXPECT_TRUE(one.program->pauses().are_to_be_waited_through());
 }
 
 TEST_F(ProgramGpuTest, TakesWhatNoMarkTellsForEndedWhenItShouldHave) {

@@ -45,6 +45,13 @@ class JobBoard {
   std::uint64_t opened() const { return first_ + jobs_.size(); }
   std::size_t unfinished() const { return unfinished_; }
 
+  /// It has nothing to do any more, and its end is about to be seen.
+  void expect_end(JobId job) {
+    if (!is_over(job)) ending_.insert(job);
+  }
+  /// Are all over, or about to be?
+  bool is_idle() const { return unfinished_ == ending_.size(); }
+
   /// A thread waits for this job, until await_no_more().
   void await(JobId job) { awaited_.insert(job); }
   void await_no_more(JobId job) { awaited_.erase(awaited_.find(job)); }
@@ -77,6 +84,7 @@ class JobBoard {
   void close(JobId job, State how) {
     jobs_[job - first_] = how;
     --unfinished_;
+    ending_.erase(job);
     if (watched_.erase(job) > 0) ends_of_watched_.push_back(job);
     for (; !jobs_.empty() && jobs_.front() != State::Open; ++first_) jobs_.pop_front();
   }
@@ -85,6 +93,7 @@ class JobBoard {
   std::deque<State> jobs_;
   std::unordered_map<JobId, std::string> reasons_;
   std::unordered_multiset<JobId> awaited_;
+  std::unordered_set<JobId> ending_;  // not over
   std::set<JobId> watched_;
   std::vector<JobId> ends_of_watched_;
   std::deque<JobId> cancelled_;  // those with a reason, the oldest first

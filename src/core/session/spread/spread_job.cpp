@@ -33,14 +33,31 @@ JobId SpreadJob::submit(std::size_t home, const SpreadPlace& first, std::vector<
                         bool only_idle) {
   const std::scoped_lock lock(mutex_);
   wanted_ = std::move(devices);
-  grid_ = std::make_shared<SharedGrid>(blocks_, claims_, memory_, [weak = weak_from_this(), home, only_idle] {
+  only_idle_ = only_idle;
+  grid_ = std::make_shared<SharedGrid>(blocks_, claims_, memory_, [weak = weak_from_this(), home] {
     const auto job = weak.lock();
     if (job == nullptr) return;
     const std::scoped_lock opening(job->mutex_);
-    if (only_idle) job->leave_out_busy_devices(home);
+    if (job->only_idle_) job->leave_out_busy_devices(home);
     job->go_where_wanted();
   });
   return submit_part(home, first, is_held);
+}
+
+void SpreadJob::when_ended(SharedGrid::Ended ended) {
+  grid_->when_ended([weak = weak_from_this(), ended = std::move(ended)](const std::string& failure) {
+    const auto job = failure.empty() ? weak.lock() : nullptr;
+    if (job != nullptr) job->expect_ends();
+    ended(failure);
+  });
+}
+
+/// Before what waits for this job begins: devices are not to count as busy with it.
+void SpreadJob::expect_ends() const {
+  const std::scoped_lock lock(mutex_);
+  for (const SubmittedPart& part : parts_) {
+    if (const std::shared_ptr<Session> session = part.session.lock()) session->expect_end(part.job);
+  }
 }
 
 JobId SpreadJob::submit_part(std::size_t device, const SpreadPlace& place, bool is_held) {
@@ -77,9 +94,10 @@ void SpreadJob::go_where_wanted() {
 
 bool SpreadJob::move(std::vector<std::size_t> devices) {
   const std::scoped_lock lock(mutex_);
-  if (grid_->is_over() || grid_->lost_part()) return false;
+  if (has_ended()) return false;
   for (const std::size_t device : devices) require_running(places_.at(device).session.lock());
   wanted_ = std::move(devices);
+  only_idle_ = false;
   if (grid_->is_open()) go_where_wanted();
   return true;
 }
@@ -107,6 +125,7 @@ bool SpreadJob::wait_for_leave(std::size_t device, Duration timeout) const {
 bool SpreadJob::wait(Duration timeout) const {
   if (!grid_->wait(timeout)) return false;
   if (!grid_->is_over()) fail();
+  expect_ends();
   return true;
 }
 

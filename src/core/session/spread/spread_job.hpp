@@ -29,8 +29,8 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   void add_place(std::size_t device, SpreadPlace place);
   bool has_place(std::size_t device) const;
   /// Submits the first part to its application on `home`. With its turn there the blocks run on these devices, which
-  /// have places; with `only_idle` on those of them that have nothing else to do then, and on `home`. Throws as
-  /// Session::submit() does.
+  /// have places; with `only_idle` on `home`, which is one of them, and those that have nothing else to do then, unless
+  /// it is moved before. Throws as Session::submit() does.
   JobId submit(std::size_t home, const SpreadPlace& first, std::vector<std::size_t> devices, bool is_held,
                bool only_idle = false);
   /// The blocks run on these devices from now on, which have places. False: it has ended. Throws what the session of
@@ -39,6 +39,8 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
 
   /// The devices on which its blocks run, or will with its turn.
   std::vector<std::size_t> devices() const;
+  /// Successfully or not.
+  bool has_ended() const { return grid_->wait({}); }
   /// From its turn to its end; nullopt: it has not ended, or has failed.
   std::optional<Duration> took() const { return grid_->took(); }
   /// Has what was submitted of it to this device ended within this time?
@@ -46,7 +48,7 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   /// Has it ended within this time? Throws what a part has failed with.
   bool wait(Duration timeout) const;
   /// Called when it has ended, with a reason where it failed.
-  void when_ended(SharedGrid::Ended ended) { grid_->when_ended(std::move(ended)); }
+  void when_ended(SharedGrid::Ended ended);
 
  private:
   struct SubmittedPart {
@@ -56,6 +58,7 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
     bool is_leaving = false;
   };
 
+  void expect_ends() const;
   // With the lock.
   JobId submit_part(std::size_t device, const SpreadPlace& place, bool is_held);
   void go_where_wanted();
@@ -70,6 +73,7 @@ class SpreadJob : public std::enable_shared_from_this<SpreadJob> {
   mutable std::mutex mutex_;
   std::map<std::size_t, SpreadPlace> places_;  // by device
   std::vector<std::size_t> wanted_;            // devices
+  bool only_idle_ = false;                     // which of them it takes with its turn
   std::vector<SubmittedPart> parts_;           // by their numbers
   std::exception_ptr refusal_;                 // of a session that did not take a part
 };

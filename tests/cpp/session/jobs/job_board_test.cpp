@@ -52,5 +52,21 @@ TEST(JobBoard, ReturnsEveryWatchedJobOnceWhenItIsOver) {
   EXPECT_FALSE(board.has_ends_of_watched());
 }
 
+TEST(JobBoard, IsIdleWhereAllThatIsLeftIsAboutToEnd) {
+  JobBoard board;
+  EXPECT_TRUE(board.is_idle());
+  const JobId first = board.open();
+  board.expect_end(first);
+  EXPECT_TRUE(board.is_idle());
+  EXPECT_FALSE(board.is_over(first));
+  const JobId second = board.open();
+  EXPECT_FALSE(board.is_idle());
+  board.end(first);
+  board.expect_end(first);
+  EXPECT_FALSE(board.is_idle());
+  board.end(second);
+  EXPECT_TRUE(board.is_idle());
+}
+
 }  // namespace
 }  // namespace gpushare

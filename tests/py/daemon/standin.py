@@ -5,6 +5,7 @@ Run as a program it is a worker.
 """
 
 import collections
+import itertools
 import os
 import pathlib
 import queue
@@ -79,12 +80,13 @@ class Past:
 class Application:
     """One thread runs its jobs in order."""
 
-    def __init__(self, session, name, priority):
-        self.session, self.name, self.priority = session, name, priority
+    def __init__(self, session, name, priority, number):
+        self.session, self.name, self.priority, self.number = session, name, priority, number
         self.jobs, self.changed, self.operations, self.cancelled = [], threading.Condition(), 0, False
         self.came_ns, self.now, self.has_left = {}, None, False
         self.client = None  # known with the first launch
-        threading.Thread(target=self.run, daemon=True).start()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
 
     def submit(self, launch):
         with self.changed:
@@ -99,16 +101,10 @@ class Application:
 
     def cancel(self):
         with self.changed:
-            jobs, self.jobs, self.cancelled = self.jobs, [], True
+            jobs, self.jobs, self.cancelled, self.has_left = self.jobs, [], True, True
+            self.changed.notify()
         for launch in jobs:
             self.withdraw(launch)
-
-    def leave(self):
-        """It runs nothing any more."""
-        self.cancel()
-        with self.changed:
-            self.has_left = True
-            self.changed.notify()
 
     def set_priority(self, priority):
         self.priority = priority
@@ -117,7 +113,7 @@ class Application:
         jobs = list(self.jobs)
         return SimpleNamespace(
             name=self.name,
-            number=self.session.applications.index(self),
+            number=self.number,
             priority=self.priority,
             weight=1.0,
             state="running" if jobs else "idle",
@@ -299,20 +295,20 @@ class StandIn:
     def __init__(self, device, settings):
         open_device(device)
         self.device = SimpleNamespace(name=device, description=gs.device("h100"), core=SimpleNamespace(is_healthy=True))
-        self.policy, self.applications = settings.policy, []
+        self.policy, self.applications, self.numbers = settings.policy, [], itertools.count()
         self.failure, self.failed = None, threading.Event()
         self.sink, self.arrays = Sink(self), {}
         self.past = collections.deque(maxlen=1000)
 
     def application(self, name, priority, terms, owner, owner_weight):
-        application = Application(self, name, priority)
-        self.applications.append(application)
+        application = Application(self, name, priority, next(self.numbers))
+        self.applications = [*(each for each in self.applications if each.thread.is_alive()), application]
         return application
 
     def forget(self, client):
         for each in [each for each in self.applications if each.client == client]:
-            each.leave()
-            self.applications.remove(each)
+            each.cancel()
+        self.applications = [each for each in self.applications if each.client != client]
 
     def named(self, name):
         return next(each for each in self.applications if each.name == name)

@@ -243,6 +243,20 @@ def test_a_cancelled_application_ends_in_the_middle_and_others_go_on():
         other.check()
 
 
+def test_arrays_of_a_cancelled_launch_last_as_long_as_its_blocks_on_any_device():
+    source = random.Random(3)
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        other = Mixing(session, session.application("bob", device=0))
+        for number in range(30):
+            alice = session.application(f"alice-{number}", device=0)
+            job = Mixing(session, alice).submit(rounds=200, spread=True)  # nothing else has its arrays
+            job._wait(source.random() / 100)
+            alice.cancel()
+            assert isinstance(job.exception(60), gs.Cancelled | None)
+            other.submit().result(60)
+        other.check()
+
+
 def test_a_priority_holds_on_every_device():
     with gs.Session(TWO, "effisha-dynamic", measure_alone=False) as session:
         alice = session.application("alice", priority=1)

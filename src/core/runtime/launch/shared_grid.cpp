@@ -42,12 +42,12 @@ bool SharedGrid::is_over() const {
 
 bool SharedGrid::wait(Duration timeout) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, timeout, [this] { return has_ended(); });
+  return changed_.wait_for(lock, timeout, [this] { return is_settled(); });
 }
 
 bool SharedGrid::wait_for_end(std::size_t part, Duration timeout) const {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, timeout, [&] { return has_ended() || parts_[part].has_ended; });
+  return changed_.wait_for(lock, timeout, [&] { return is_over_ || parts_[part].has_ended; });
 }
 
 std::optional<Duration> SharedGrid::took() const {
@@ -62,7 +62,7 @@ std::optional<std::size_t> SharedGrid::lost_part() const {
 
 void SharedGrid::when_ended(Ended ended) {
   std::unique_lock lock(mutex_);
-  if (!has_ended()) return to_tell_.push_back(std::move(ended));
+  if (!is_settled()) return to_tell_.push_back(std::move(ended));
   const bool is_lost = lost_.has_value();
   lock.unlock();
   ended(is_lost ? failure_of_lost : "");
@@ -100,20 +100,28 @@ void SharedGrid::returned(PartState& part, std::int64_t done) {
 }
 
 void SharedGrid::end(PartState& part) {
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   part.has_ended = true;
   part.waits_in_vain = false;
   changed_.notify_all();
   ask_whether_all_wait();
+  if (lost_ && is_settled()) tell_all(std::move(lock), failure_of_lost);
 }
 
 void SharedGrid::drop(PartState& part) {
   std::unique_lock lock(mutex_);
   part.wake = nullptr;
-  if (part.has_ended || has_ended()) return;
-  lost_ = part.number;
+  if (std::exchange(part.has_ended, true) || is_over_) return;
+  if (!lost_) lost_ = part.number;
   for (PartState& each : parts_) each.must_leave = true;
-  tell_all(std::move(lock), failure_of_lost);
+  wake_devices();
+  changed_.notify_all();
+  if (is_settled()) tell_all(std::move(lock), failure_of_lost);
+}
+
+// What a launch has written and read may be freed when its end is told.
+bool SharedGrid::is_settled() const {
+  return is_over_ || (lost_ && std::ranges::all_of(parts_, &PartState::has_ended));
 }
 
 int SharedGrid::parts_at_work() const {

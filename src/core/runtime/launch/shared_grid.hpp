@@ -53,13 +53,13 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
   /// From its turn to its end; nullopt: it is not over.
   std::optional<Duration> took() const;
 
-  /// Is it over within this time, or lost?
+  /// Is it over within this time, or lost, with no part left on a device?
   bool wait(Duration timeout) const;
-  /// The same, or has the part ended?
+  /// Is it over within this time, or has the part ended?
   bool wait_for_end(std::size_t part, Duration timeout) const;
   /// The part that was lost.
   std::optional<std::size_t> lost_part() const;
-  /// Called when it is over or lost, or at once.
+  /// Called when wait() would return, or at once.
   void when_ended(Ended ended);
 
  private:
@@ -92,6 +92,7 @@ class SharedGrid : public std::enable_shared_from_this<SharedGrid> {
   bool all_wait() const;
   void tell_all(std::unique_lock<std::mutex> lock, const std::string& failure);
   bool has_ended() const { return is_over_ || lost_.has_value(); }
+  bool is_settled() const;
   void wake_devices() const;
 
   const std::int64_t blocks_;

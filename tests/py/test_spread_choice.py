@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """When ``spread="auto"`` takes one device, and when all, by how long launches took; and where it changes nothing."""
 
-import itertools
 import threading
 import time
 from types import SimpleNamespace
@@ -66,17 +65,29 @@ def test_launches_that_gain_stay_on_all_devices():
 @pytest.mark.parametrize("spread_ns", [9.6 * LEAST_NS, 40 * LEAST_NS])
 def test_launches_that_do_not_gain_are_tried_less_and_less(spread_ns):
     ways = Launches(10 * LEAST_NS, spread_ns).submit(8 * FIRST_PAUSE)
-    tries = [at for at, way in enumerate(ways) if way is Way.SPREAD]
-    assert tries[0] == 1
-    assert [after - before for before, after in itertools.pairwise(tries)] == [
-        FIRST_PAUSE + 1, 2 * FIRST_PAUSE + 1, 4 * FIRST_PAUSE + 1,
-    ]  # fmt: skip
+    assert_trials(ways, [Way.MEASURED, Way.SPREAD])
 
 
-def test_short_launches_are_ordinary_after_the_first():
-    ways = Launches(LEAST_NS - 1, 1).submit(2 * FIRST_PAUSE)
-    assert ways[0] is Way.MEASURED
-    assert set(ways[1:]) == {Way.ORDINARY}
+def assert_trials(ways, trial):
+    """Launches are ordinary but for trials, after pauses that double."""
+    pause, expected = FIRST_PAUSE, []
+    while len(expected) < len(ways):
+        expected += [*trial, *[Way.ORDINARY] * pause]
+        pause *= 2
+    assert ways == expected[: len(ways)]
+
+
+def test_short_launches_are_measured_less_and_less():
+    assert_trials(Launches(LEAST_NS - 1, 1).submit(8 * FIRST_PAUSE), [Way.MEASURED])
+
+
+@pytest.mark.parametrize("short_ns", [1, 2 * LEAST_NS])
+def test_launches_that_take_longer_after_the_first_are_found_to_gain(short_ns):
+    launches = Launches(short_ns, 4 * LEAST_NS)
+    launches.submit(2)
+    launches.took[Way.MEASURED] = 10 * LEAST_NS, 1
+    ways = launches.submit(4 * FIRST_PAUSE)
+    assert set(ways[-FIRST_PAUSE:]) == {Way.SPREAD, Way.MEASURED}
 
 
 def test_one_launch_at_a_time_is_a_trial():

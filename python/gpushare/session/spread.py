@@ -45,7 +45,6 @@ class SpreadLaunch:
         keeps: bool,
     ) -> None:
         self.application = application
-        self.name = f"{launch[0].name!r} of {application.name!r}"
         self.arguments = launch[3]
         self.choice = choice
         self._chosen: list[int] = []
@@ -53,6 +52,11 @@ class SpreadLaunch:
         self._parts = parts
         self._keeps = keeps
         self.submitted: dict[int, Submitted] = {}
+
+    @property
+    def name(self) -> str:
+        """Application and kernel, for messages."""
+        return f"{self._launch[0].name!r} of {self.application.name!r}"
 
     @property
     def home(self) -> SessionPart:
@@ -76,11 +80,13 @@ class SpreadLaunch:
     def still(self, in_use: DevicesInUse, spread: WhereSpread) -> list[int]:
         """What was prepared a moment ago, less what another thread has vacated since; with the session's lock.
 
+        Of those that were chosen, less those where another application has the name that its part would have.
+
         Raises:
             InvalidInput: one that was named has been vacated.
         """
         if spread == "auto":
-            return [each for each in self._chosen if each in in_use or each == self.home.number]
+            return [each for each in self._chosen if each == self.home.number or self._can_have(each, in_use)]
         return in_use.still(f"launch of {self.name}", self._chosen, spread)
 
     def require_able(self, numbers: Sequence[int]) -> None:
@@ -100,6 +106,12 @@ class SpreadLaunch:
                 self._prepare(self._parts[each])
                 able.append(each)
         return able
+
+    def _can_have(self, number: int, in_use: DevicesInUse) -> bool:
+        with suppress(InvalidInput):
+            self.application._elsewhere_on(self._parts[number], self.submitted[number].core)
+            return number in in_use
+        return False
 
     def _prepare(self, part: SessionPart) -> None:
         if part.number in self.submitted:

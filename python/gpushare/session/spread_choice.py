@@ -70,17 +70,22 @@ class SpreadChoice:
         if not self._alone:
             return Way.ORDINARY if self._pending else Way.MEASURED
         if statistics.median(self._alone) < LEAST_NS:
-            return Way.ORDINARY
+            return self._measure_later()
         if not self._spread:
             self._since_trial = 0
             return Way.ORDINARY if self._pending else Way.SPREAD
         if self._gains():
             self._since_trial += 1
             return Way.MEASURED if self._since_trial % MEASURED_EVERY == 0 else Way.SPREAD
+        return self._measure_later()
+
+    def _measure_later(self) -> Way:
+        """After a pause on one device first: later launches may take another time, with other arguments."""
         if not self._is_pause_over():
             return Way.ORDINARY
-        self._spread.clear()
-        return Way.SPREAD
+        for each in (self._alone, self._spread, self._pending):
+            each.clear()
+        return Way.MEASURED
 
     def devices(self, launch: SpreadLaunch, in_use: DevicesInUse) -> list[int]:
         """Those of a launch on several, which is ready for them then; none: it is to be an ordinary one."""

@@ -13,6 +13,7 @@ from messages import raises_naming
 
 import gpushare as gs
 from gpushare import _core
+from gpushare.session import spread_choice
 from gpushare.session.spread import SpreadJob
 from gpushare.suite import KERNELS
 
@@ -306,6 +307,27 @@ def test_auto_is_ordinary_where_a_launch_cannot_be_spread_or_its_device_is_vacat
         assert not isinstance(job, SpreadJob)
         job.result(60)
         mixing.check()
+
+
+def test_auto_leaves_out_devices_where_another_application_has_the_name(monkeypatch):
+    monkeypatch.setattr(spread_choice, "LEAST_NS", 1)
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        mixing = Mixing(session, session.application("alice", device=0))
+        session.application("alice@1")
+        for _ in range(3):
+            job = mixing.submit(spread="auto")
+            job.result(60)
+            assert job.devices == (0,)
+        mixing.check()
+
+
+@pytest.mark.parametrize("spread", [True, "auto"])
+def test_what_is_no_kernel_is_refused_by_its_value(spread):
+    with gs.Session(TWO, "fifo", measure_alone=False) as session:
+        mixing = Mixing(session, session.application("alice", device=0))
+        mixing.submit().result(60)
+        with raises_naming(gs.InvalidInput, "kernel", "None"):
+            mixing.application.submit(None, grid=1, block=1, spread=spread)
 
 
 def test_one_part_that_its_policy_holds_leaves_all_to_the_other(odd_policies):

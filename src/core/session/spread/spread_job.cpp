@@ -94,7 +94,7 @@ void SpreadJob::go_where_wanted() {
 
 bool SpreadJob::move(std::vector<std::size_t> devices) {
   const std::scoped_lock lock(mutex_);
-  if (has_ended()) return false;
+  if (grid_->is_over() || grid_->lost_part()) return false;
   for (const std::size_t device : devices) require_running(places_.at(device).session.lock());
   wanted_ = std::move(devices);
   only_idle_ = false;

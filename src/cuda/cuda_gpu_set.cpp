@@ -7,7 +7,7 @@
 namespace gpushare::cuda {
 namespace {
 
-/// Of a thread without work: then it looks whether the user has ended the run.
+/// A thread without work looks that often whether the user has ended the run.
 constexpr Duration longest_sleep_of_set(50'000'000);
 /// A thread that sleeps wakes up late.
 constexpr Duration wake_up_delay(150'000);

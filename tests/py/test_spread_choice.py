@@ -214,3 +214,10 @@ def test_it_changes_nothing_on_simulated_devices(device):
             runs.append(session.finish().launches())
     assert (runs[0]["blocks"] == runs[1]["blocks"]).all()
     assert (runs[0]["device"] == runs[1]["device"]).all()
+
+
+@pytest.mark.parametrize("spread", [np.array([0, 1]), "Auto"])
+def test_what_is_not_auto_is_refused(spread):
+    kernel = gs.KernelModel("short", threads=32, latency_ns=1000)
+    with gs.Session("sim:h100*2", "fifo") as session, raises_naming(gs.InvalidInput, "'alice'", repr(spread)):
+        session.application("alice").submit(kernel, 10, spread=spread)

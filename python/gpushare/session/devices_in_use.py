@@ -74,8 +74,11 @@ class DevicesInUse:
         require(self._count > 1, f"{subject}: the session has one device: open it on several, as 'cuda:0,cuda:1'")
         if devices is True:
             return self.numbers
-        is_list = isinstance(devices, Sequence) and not isinstance(devices, str)
-        listed: Any = devices if is_list else [devices]
+        require(
+            not isinstance(devices, str),
+            f"{subject}: expected True or numbers of devices, or 'auto' where it is submitted, got {devices!r}",
+        )
+        listed: Any = devices if isinstance(devices, Sequence) else [devices]
         numbers = [whole(f"{subject}: device", each, 0, self._count - 1) for each in listed]
         require(len(numbers) > 0, f"{subject}: name at least one device")
         require(len(set(numbers)) == len(numbers), f"{subject}: names a device twice: {numbers}")

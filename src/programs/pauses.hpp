@@ -28,6 +28,12 @@ class Pauses {
     add(worked_ns_, nanoseconds(launched - launched_));
     launched_ = launched;
   }
+  /// Is it busy, or has it been within the last moments?
+  bool has_been_busy_lately(Time now, bool is_busy) {
+    constexpr Duration lately(50'000'000);
+    if (is_busy) last_busy_ = now;
+    return last_busy_ && now - *last_busy_ < lately;
+  }
   bool are_to_be_waited_through() const { return share_of_short_ > 0.5 && paused_ns_ <= worked_ns_; }
 
  private:
@@ -37,6 +43,7 @@ class Pauses {
     mean += (value - mean) / memory;
   }
 
+  std::optional<Time> last_busy_;
   std::optional<Time> idle_since_;
   Duration launched_{};  // when the last pause ended
   double share_of_short_ = 0;

@@ -128,11 +128,7 @@ void Program::write_lease(Lease lease) {
   wake_all(page().lease);
 }
 
-bool Program::asks(Time now) {
-  constexpr Duration lately(50'000'000);
-  if (is_busy()) last_busy_ = now;
-  return last_busy_ && now - *last_busy_ < lately;
-}
+bool Program::asks(Time now) { return pauses_.has_been_busy_lately(now, is_busy()); }
 
 // The program adds to `launched` and then reads the word; here it is the other way round, so one of both sees it.
 bool Program::is_busy_after_all() {

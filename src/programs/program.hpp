@@ -107,7 +107,6 @@ class Program {
     double work_ns = 0;
     double block_times = 0;  ///< of that work, in ns x ns
   } recent_;
-  std::optional<Time> last_busy_;
   Pauses pauses_;
   std::atomic<std::int64_t> usual_block_ns_ = 0;
   std::atomic<std::int64_t> usual_piece_ns_;

@@ -27,7 +27,7 @@ DEVICE_HELP = (
     "cuda:0 for a GPU; sim:NAME, NAME or a TOML file for a simulated one; auto takes GPUSHARE_DEVICE, else the "
     "workload's device, else h100."
 )
-PLACE_HELP = "How applications are placed on several simulated devices, as in --device h100*4; see gpushare policies."
+PLACE_HELP = "How applications are placed on several devices (h100*4, or cuda:0,cuda:1); see gpushare policies."
 POLICIES_HELP = "Names separated by commas (see gpushare policies), or FILE.py:CLASS. Default: all built-in policies."
 
 

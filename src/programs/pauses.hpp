@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pauses of a program that goes before others: are these to wait meanwhile? To hold them again, and to wait until
-// what they have under way has ended, delays the program by about half a millisecond. A training pauses for less than a
-// millisecond many times in a step, and a server for much longer between two requests. So while most pauses are short,
-// others wait until one has become a long one. But beside a program that pauses for longer than it works they would
-// hardly ever run: then they do not wait.
+// what they have under way has ended, delays the program, and a training may pause many times in a step. So while most
+// pauses are short, others wait until one has become a long one. But beside a program that pauses for longer than it
+// works they would hardly ever run: then they do not wait.
 #pragma once
 
 #include <algorithm>

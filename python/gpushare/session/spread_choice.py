@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 WhereSpread = Devices | Literal["auto"]
 LEAST_NS = 1_000_000
-"""A launch that takes less on one device never pays for the submissions to others."""
+"""A launch that takes less on one device is not tried on several, where each part of it is a launch of its own."""
 LEAST_GAIN = 1.05
 REMEMBERED = 5
 """Times of launches on one device, and on all: the medians are compared."""
 MEASURED_EVERY = 64
 """Launches on all devices, after which one on one device is measured again."""
 FIRST_PAUSE, LONGEST_PAUSE = 64, 4096
-"""Launches on one device after a trial in vain, or a refusal; after each further one twice as many."""
+"""Launches on one device after a short one, a trial in vain or a refusal; after each further one twice as many."""
 MOST_PENDING = 16
 
 
